@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::memory::bytes_of_text;
 use crate::registry::{Channel, Column, DataType, NULL};
 use crate::zone::{ZoneName, ZoneRuns};
 
@@ -18,6 +19,25 @@ pub enum Cells {
 }
 
 impl Cells {
+    /// The memory that the column takes, bytes. A text that the next row shares counts once.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Cells::Constant(_) => 0,
+            Cells::Values(cells) => cells.capacity() * size_of::<i32>(),
+            Cells::Text(texts) => {
+                let mut bytes = texts.capacity() * size_of::<Option<Arc<str>>>();
+                let mut last: Option<&Arc<str>> = None;
+                for text in texts.iter().flatten() {
+                    if last.is_none_or(|last| !Arc::ptr_eq(last, text)) {
+                        bytes += bytes_of_text(text);
+                    }
+                    last = Some(text);
+                }
+                bytes
+            }
+        }
+    }
+
     /// The cell of a row; [`NULL`] for texts.
     pub fn get(&self, row: usize) -> i32 {
         match self {
@@ -278,6 +298,17 @@ mod tests {
         assert_eq!(both.column("bpm"), &Cells::Values(vec![60, 61, 62]));
         assert_eq!(&**both.zone_of(1), "UTC");
         assert_eq!(&**both.zone_of(2), "Europe/Zurich");
+    }
+
+    #[test]
+    fn memory_counts_what_vectors_can_hold_and_shared_texts_once() {
+        let mut cells = Vec::with_capacity(100);
+        cells.push(7);
+        assert_eq!(Cells::Values(cells).bytes(), 400);
+        assert_eq!(Cells::Constant(7).bytes(), 0);
+        let (note, other): (Arc<str>, Arc<str>) = ("note".into(), "a longer note of a nurse".into());
+        let texts = vec![Some(note.clone()), Some(note), None, Some(other)];
+        assert_eq!(Cells::Text(texts).bytes(), 4 * 16 + 32 + 48);
     }
 
     #[test]

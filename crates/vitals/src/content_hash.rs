@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_told_apart_by_their_row() {
+    fn texts_are_distinguished_by_their_row() {
         let with = |texts: [Option<&str>; 2]| {
             let mut batch = batch(&[(1, 2, 3), (4, 5, 6)]);
             batch.columns[1] = Cells::Text(texts.map(|text| text.map(Into::into)).into());

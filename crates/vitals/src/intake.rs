@@ -58,6 +58,18 @@ pub struct Batch {
     pub zones: Option<ZoneRuns>,
 }
 
+impl Batch {
+    /// The memory that the batch takes, bytes.
+    pub fn bytes(&self) -> usize {
+        size_of::<Batch>()
+            + self.times_us.capacity() * size_of::<i64>()
+            + self.columns.capacity() * size_of::<Cells>()
+            + self.columns.iter().map(Cells::bytes).sum::<usize>()
+            + self.faults.capacity() * size_of::<Fault>()
+            + self.zones.as_ref().map_or(0, ZoneRuns::bytes)
+    }
+}
+
 /// What a sync brings of one data type.
 #[derive(Clone, Debug)]
 pub struct Intake {

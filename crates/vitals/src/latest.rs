@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn of_one_millisecond_the_graver_value_stands() {
+    fn of_one_millisecond_the_graver_value_is_kept() {
         let rows = activity(
             &[7],
             &[

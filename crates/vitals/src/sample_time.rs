@@ -3,6 +3,9 @@
 //! A block is given by the time of its first sample and a rate. Sample i lies at
 //! `floor(start_µs + i·10⁶/rate_hz + ½)`. Both are read as exact decimals: through a binary float, a block cut in two
 //! would not give the same samples as the whole.
+//!
+//! A program writes a rate such as 1000/30 as `33.333333333333336`, and that is the rate then, digit by digit. Of more
+//! digits than any program writes, the first twenty count: in a day the samples move by less than 10⁻⁸ µs.
 
 /// A decimal number `digits / 10^scale`, as it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,12 +58,6 @@ impl Decimal {
         self.digits > 0
     }
 
-    /// Whether the number lies between two whole ones, both included.
-    pub fn is_between(self, lowest: u32, highest: u32) -> bool {
-        let unit = 10_i128.pow(self.scale);
-        (i128::from(lowest) * unit..=i128::from(highest) * unit).contains(&self.digits)
-    }
-
     /// The nearest number of thousandths, half up: a time in ms becomes a time in µs.
     ///
     /// `None` when it does not fit.
@@ -71,50 +68,173 @@ impl Decimal {
     }
 }
 
+/// The highest rate of an even sampling, Hz.
+pub const HIGHEST_HZ: u32 = 100_000;
+
+/// A rate above zero: `digits · 10^exponent` samples per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// Above zero, and no more than 20 digits.
+    digits: i128,
+    exponent: i32,
+}
+
+impl Rate {
+    /// Reads a JSON number. `None` when it is not one, is not above zero, or is above [`HIGHEST_HZ`].
+    pub fn parse(text: &str) -> Option<Self> {
+        let (mantissa, exponent) = match text.find(['e', 'E']) {
+            Some(at) => (&text[..at], read_exponent(&text[at + 1..])?),
+            None => (text, 0),
+        };
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        if whole.is_empty() || !whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        // Zeros at either end are no digits of the number, and there can be any number of them.
+        let places = i64::try_from(fraction.len()).ok()?;
+        let written = whole.bytes().chain(fraction.bytes());
+        let leading = written.clone().take_while(|byte| *byte == b'0').count();
+        let (mut digits, mut dropped) = (0_i128, 0_i64);
+        for (at, byte) in written.skip(leading).enumerate() {
+            if at < MAX_DIGITS {
+                digits = digits * 10 + i128::from(byte - b'0');
+            } else {
+                dropped += 1;
+            }
+        }
+        if digits == 0 {
+            return None;
+        }
+        let mut exponent = i32::try_from(exponent.checked_sub(places)?.checked_add(dropped)?).ok()?;
+        while digits % 10 == 0 {
+            (digits, exponent) = (digits / 10, exponent.checked_add(1)?);
+        }
+        let rate = Rate { digits, exponent };
+        rate.is_at_most(HIGHEST_HZ).then_some(rate)
+    }
+
+    /// Whether the rate lies between two whole ones, both included.
+    pub fn is_between(self, lowest_hz: u32, highest_hz: u32) -> bool {
+        let is_below = lowest_hz > 0 && self.is_at_most(lowest_hz) && !self.equals(lowest_hz);
+        !is_below && self.is_at_most(highest_hz)
+    }
+
+    fn equals(self, hz: u32) -> bool {
+        Rate::parse(&hz.to_string()) == Some(self)
+    }
+
+    fn is_at_most(self, hz: u32) -> bool {
+        let power = self.exponent.unsigned_abs();
+        if self.exponent >= 0 {
+            let scaled = 10_i128.checked_pow(power).and_then(|unit| unit.checked_mul(self.digits));
+            return scaled.is_some_and(|scaled| scaled <= i128::from(hz));
+        }
+        // A unit that does not fit is larger than all digits there can be.
+        let scaled = 10_i128.checked_pow(power).and_then(|unit| unit.checked_mul(i128::from(hz)));
+        scaled.is_none_or(|scaled| self.digits <= scaled)
+    }
+}
+
+/// An exponent. One of more digits than fit is as large as any.
+fn read_exponent(text: &str) -> Option<i64> {
+    const LARGEST: i64 = 1 << 40;
+    let (is_negative, digits) = match text.as_bytes().first()? {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let exponent = digits.parse().map_or(LARGEST, |exponent: i64| exponent.min(LARGEST));
+    Some(if is_negative { -exponent } else { exponent })
+}
+
 /// An even sampling: the exact time of the first sample and the exact rate.
 #[derive(Clone, Copy, Debug)]
 pub struct EvenSampling {
     /// Time of the first sample, ms since 1970.
     pub start_ms: Decimal,
-    /// Samples per second, above zero.
-    pub rate_hz: Decimal,
+    /// Samples per second.
+    pub rate_hz: Rate,
+}
+
+/// What lies between two samples and before the first, over one denominator, µs.
+struct Steps {
+    /// The first sample, rounded, and what is left of it.
+    first_us: i64,
+    first_left: i128,
+    whole: i64,
+    left: i128,
+    denominator: i128,
 }
 
 impl EvenSampling {
-    /// The times of the first `count` samples, µs since 1970. `None` when one does not fit or the rate is not
-    /// positive.
+    /// The times of the first `count` samples, µs since 1970. `None` when one does not fit.
     pub fn times_us(&self, count: usize) -> Option<Vec<i64>> {
-        if !self.rate_hz.is_positive() {
-            return None;
+        // Of a single sample the rate says nothing, however small it is.
+        if count <= 1 {
+            let first = self.start_ms.rounded_thousandths()?;
+            return Some(vec![first; count]);
         }
-        // All terms over one denominator, so that the floor is exact: t = (start + i·step + half) / denominator.
-        let start_unit = 10_i128.pow(self.start_ms.scale);
-        let rate_unit = 10_i128.pow(self.rate_hz.scale);
-        let denominator = start_unit.checked_mul(self.rate_hz.digits)?.checked_mul(2)?;
-        let start = self.start_ms.digits.checked_mul(2000)?.checked_mul(self.rate_hz.digits)?;
-        let half = start_unit.checked_mul(self.rate_hz.digits)?;
-        let step = rate_unit.checked_mul(start_unit)?.checked_mul(2_000_000)?;
-        let first = start.checked_add(half)?;
-        let span = step.checked_mul(i128::try_from(count).ok()?)?;
-        i64::try_from(first.checked_add(span)?.div_euclid(denominator)).ok()?;
-
-        let mut time_us = i64::try_from(first.div_euclid(denominator)).ok()?;
-        let mut remainder = first.rem_euclid(denominator);
-        // The remainder is carried along, so that each sample costs an addition and no division of 128 bits.
-        let whole_step = i64::try_from(step / denominator).ok()?;
-        let step_remainder = step % denominator;
+        let steps = self.steps()?;
+        let last = i128::from(steps.first_us)
+            .checked_add(i128::from(steps.whole).checked_add(1)?.checked_mul(i128::try_from(count).ok()?)?)?;
+        i64::try_from(last).ok()?;
+        let (mut time_us, mut left) = (steps.first_us, steps.first_left);
         let mut times = Vec::with_capacity(count);
+        // What is left is carried along, so that each sample costs an addition and no division of 128 bits.
         for _ in 0..count {
             times.push(time_us);
-            time_us += whole_step;
-            remainder += step_remainder;
-            if remainder >= denominator {
-                remainder -= denominator;
+            time_us += steps.whole;
+            left += steps.left;
+            if left >= steps.denominator {
+                left -= steps.denominator;
                 time_us += 1;
             }
         }
         Some(times)
     }
+
+    /// All terms over one denominator, so that the floor is exact: t = (start + i·step + half) / denominator, where start is
+    /// only what is behind the whole microseconds of the first sample.
+    fn steps(&self) -> Option<Steps> {
+        let Rate { digits, exponent } = self.rate_hz;
+        // The start in µs: an integer and a fraction over a unit.
+        let start_digits = self.start_ms.digits.checked_mul(1000)?;
+        let start_unit = 10_i128.pow(self.start_ms.scale);
+        let whole_us = i64::try_from(start_digits.div_euclid(start_unit)).ok()?;
+        let fraction = start_digits.rem_euclid(start_unit);
+        // Trailing zeros would only make the numbers below larger than need be.
+        let (fraction, start_unit) = reduced(fraction, start_unit);
+        // 10⁶ / (digits · 10^exponent) = period / digits.
+        let period_exponent = 6_i32.checked_sub(exponent)?;
+        let period = if period_exponent >= 0 { 10_i128.checked_pow(period_exponent.unsigned_abs())? } else { 1 };
+        let digits = if period_exponent < 0 {
+            digits.checked_mul(10_i128.checked_pow(period_exponent.unsigned_abs())?)?
+        } else {
+            digits
+        };
+        let half_denominator = start_unit.checked_mul(digits)?;
+        let denominator = half_denominator.checked_mul(2)?;
+        let first = fraction.checked_mul(2)?.checked_mul(digits)?.checked_add(half_denominator)?;
+        let step = period.checked_mul(start_unit)?.checked_mul(2)?;
+        Some(Steps {
+            first_us: whole_us.checked_add(i64::try_from(first / denominator).ok()?)?,
+            first_left: first % denominator,
+            whole: i64::try_from(step / denominator).ok()?,
+            left: step % denominator,
+            denominator,
+        })
+    }
+}
+
+/// The same fraction with the smallest power of ten below it.
+fn reduced(mut fraction: i128, mut unit: i128) -> (i128, i128) {
+    while unit > 1 && fraction % 10 == 0 {
+        (fraction, unit) = (fraction / 10, unit / 10);
+    }
+    (fraction, unit)
 }
 
 #[cfg(test)]
@@ -123,7 +243,14 @@ mod tests {
     use proptest::prelude::*;
 
     fn sampling(start: &str, rate: &str) -> EvenSampling {
-        EvenSampling { start_ms: Decimal::parse(start).unwrap(), rate_hz: Decimal::parse(rate).unwrap() }
+        EvenSampling { start_ms: Decimal::parse(start).unwrap(), rate_hz: Rate::parse(rate).unwrap() }
+    }
+
+    /// The time of a sample by the formula, in numbers that are long enough for any of the tests.
+    fn by_formula(start_us: i64, index: usize, (numerator, denominator): (i128, i128)) -> i128 {
+        // floor(start + i·10⁶·denominator/numerator + ½)
+        let doubled = 2 * (i128::from(start_us) * numerator + index as i128 * 1_000_000 * denominator) + numerator;
+        doubled.div_euclid(2 * numerator)
     }
 
     #[test]
@@ -149,7 +276,8 @@ mod tests {
             ("-4", false),
             ("0", false),
         ] {
-            assert_eq!(Decimal::parse(text).unwrap().is_between(4, 128), lies_in_it, "{text}");
+            let rate = Rate::parse(text);
+            assert_eq!(rate.is_some_and(|rate| rate.is_between(4, 128)), lies_in_it, "{text}");
         }
     }
 
@@ -160,9 +288,59 @@ mod tests {
     }
 
     #[test]
-    fn rates_that_are_not_positive_have_no_times() {
-        assert_eq!(sampling("0", "0").times_us(1), None);
-        assert_eq!(sampling("0", "-25").times_us(1), None);
+    fn rates_above_zero_and_up_to_the_highest_are_read_and_no_others() {
+        let digits = "3".repeat(400);
+        for right in [
+            "1",
+            "33.333333333333336",
+            "142.85714285714286",
+            "5e-324",
+            "1E5",
+            "100000.000",
+            "0.1e+6",
+            "1e-400",
+            "2.5e1",
+            "0.1000000000000000055511151231257827021181583404541015625",
+            &format!("0.{digits}"),
+        ] {
+            assert!(Rate::parse(right).is_some(), "{right}");
+        }
+        for wrong in
+            ["0", "0.0", "-1", "-0", "1e6", "100000.00000000000001", "1e400", "x", "", ".5", "1e", "1e+", &digits]
+        {
+            assert_eq!(Rate::parse(wrong), None, "{wrong}");
+        }
+        assert_eq!(Rate::parse("250e-1"), Rate::parse("25.0"));
+    }
+
+    #[test]
+    fn rates_as_programs_write_them_are_exact_over_a_day() {
+        let start_us = 1_763_600_000_000_123;
+        for (written, exact) in [
+            ("33.333333333333336", (33_333_333_333_333_336, 1_000_000_000_000_000)),
+            ("142.85714285714286", (14_285_714_285_714_286, 100_000_000_000_000)),
+            ("0.016666666666666666", (16_666_666_666_666_666, 1_000_000_000_000_000_000)),
+            ("99999.99999999999", (9_999_999_999_999_999, 100_000_000_000)),
+        ] {
+            let rows = ((86_400.0 * written.parse::<f64>().unwrap()) as usize).clamp(2, 13_000_000);
+            let times = sampling("1763600000000.123", written).times_us(rows).unwrap();
+            for index in (0..rows).step_by(rows / 1000 + 1).chain([rows - 1]) {
+                assert_eq!(i128::from(times[index]), by_formula(start_us, index, exact), "{written}: {index}");
+            }
+        }
+        // The third of a second that was meant, to the microsecond after a day.
+        let times = sampling("0", "33.333333333333336").times_us(2_880_001).unwrap();
+        assert_eq!(times[2_880_000], 86_400_000_000);
+    }
+
+    #[test]
+    fn a_start_with_all_its_digits_goes_with_a_rate_with_all_of_its() {
+        let times = sampling("1763600000000.1234567", "33.333333333333336").times_us(2).unwrap();
+        assert_eq!(times, [1_763_600_000_000_123, 1_763_600_000_030_123]);
+        assert_eq!(sampling("1000.0005", "1e-300").times_us(1).unwrap(), [1_000_001]);
+        assert_eq!(sampling("1000", "1e-300").times_us(2), None);
+        assert_eq!(sampling("1000", "0.00001").times_us(2).unwrap(), [1_000_000, 100_001_000_000]);
+        assert!(sampling("1000", "25").times_us(0).unwrap().is_empty());
     }
 
     proptest! {
@@ -185,8 +363,7 @@ mod tests {
         fn times_follow_the_formula(start_us in 0_i64..2_000_000_000_000_000, rate in 1_i64..2000, index in 0_usize..5000) {
             let start = format!("{}.{:03}", start_us / 1000, start_us % 1000);
             let times = sampling(&start, &rate.to_string()).times_us(index + 1).unwrap();
-            let numerator = 2 * (i128::from(start_us) * i128::from(rate) + index as i128 * 1_000_000) + i128::from(rate);
-            prop_assert_eq!(i128::from(times[index]), numerator.div_euclid(2 * i128::from(rate)));
+            prop_assert_eq!(i128::from(times[index]), by_formula(start_us, index, (i128::from(rate), 1)));
         }
     }
 }

@@ -3,11 +3,15 @@
 //! Each sample carries the IANA zone that its sync named. Zones change so rarely that they are kept as runs, and
 //! offsets so rarely that a [`LocalClock`] remembers the span in which the last one holds.
 
+mod tables;
+
 use std::sync::Arc;
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{Offset, TimeZone};
 use jiff::{SignedDuration, Timestamp};
+
+use crate::memory::bytes_of_text;
 
 /// Microseconds in a second.
 pub const SECOND_US: i64 = 1_000_000;
@@ -21,10 +25,14 @@ pub const DAY_US: i64 = 86_400 * SECOND_US;
 /// The name of an IANA time zone.
 pub type ZoneName = Arc<str>;
 
-/// Whether a name is a zone that this build knows.
+/// Whether a name is an IANA time zone of the tables that the program brings along.
 pub fn is_known_zone(name: &str) -> bool {
-    // The name is stored with every row and sent back; names outside ASCII are no IANA zones.
-    !name.is_empty() && name.is_ascii() && TimeZone::get(name).is_ok()
+    tables::zone(name).is_some()
+}
+
+/// Version of the tables of time zones, such as `2025b`.
+pub fn tables_version() -> &'static str {
+    tables::version()
 }
 
 /// The zones of consecutive rows, run-length encoded.
@@ -35,6 +43,12 @@ pub struct ZoneRuns {
 }
 
 impl ZoneRuns {
+    /// The memory that the runs take, bytes, as if each had a name of its own.
+    pub fn bytes(&self) -> usize {
+        let names: usize = self.runs.iter().map(|(_, zone)| bytes_of_text(zone)).sum();
+        self.runs.capacity() * size_of::<(u32, ZoneName)>() + names
+    }
+
     /// The same zone for all `rows`.
     pub fn constant(zone: ZoneName, rows: usize) -> Self {
         let mut runs = ZoneRuns::default();
@@ -112,7 +126,7 @@ pub struct LocalClock {
 impl LocalClock {
     /// A clock of the zone; UTC when the name is not known to this build.
     pub fn new(zone_name: &str) -> Self {
-        let zone = TimeZone::get(zone_name).unwrap_or(TimeZone::UTC);
+        let zone = tables::zone(zone_name).unwrap_or(TimeZone::UTC);
         LocalClock { zone, offset: Offset::UTC, valid_from_us: 1, valid_to_us: 0 }
     }
 
@@ -278,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_zones_are_told() {
+    fn unknown_zones_are_reported() {
         assert!(is_known_zone("Europe/Zurich"));
         for wrong in ["", "Mars/Phobos", "../etc/passwd", "Europe/Zürich"] {
             assert!(!is_known_zone(wrong), "{wrong}");

@@ -102,7 +102,7 @@ fn fewer_than_fifty_good_intervals_are_unclassified() {
 }
 
 #[test]
-fn counting_begins_anew_each_hour() {
+fn counting_begins_again_each_hour() {
     let hour_ms = 3_600_000;
     let beats = sinus(10_000, hour_ms * 489_000 - 50 * 850);
     let windows = classify_by_hour(&beats);
@@ -111,7 +111,7 @@ fn counting_begins_anew_each_hour() {
     assert_eq!(windows[0].time_ms, first_of_hour.time_ms, "the short first hour has no window");
     let later: Vec<Beat> = beats.iter().copied().filter(|b| b.time_ms >= hour_ms * 489_001).collect();
     let alone = classify_by_hour(&later);
-    assert_eq!(windows[windows.len() - alone.len()..], alone[..], "hours stand alone");
+    assert_eq!(windows[windows.len() - alone.len()..], alone[..], "hours are independent");
 }
 
 #[test]

@@ -116,7 +116,7 @@ fn sleep_days_run_from_noon_to_noon_also_when_clocks_change() {
 }
 
 #[test]
-fn the_longest_session_stands_for_its_day() {
+fn the_longest_session_represents_its_day() {
     let zone = TimeZone::get("Europe/Zurich").unwrap();
     let nap = epochs(ms(2026, 3, 28, 14, 0, &zone), &[Stage::Light; 60]);
     let night = epochs(ms(2026, 3, 28, 23, 0, &zone), &[Stage::Deep; 720]);

@@ -9,5 +9,5 @@ mod report;
 fn the_page_is_what_the_command_prints() {
     let Some(page) = report::page() else { return };
     let kept = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/validation.md")).unwrap();
-    assert_eq!(kept, page, "print it anew: cargo run -p vitals --example validation > docs/validation.md");
+    assert_eq!(kept, page, "print it again: cargo run -p vitals --example validation > docs/validation.md");
 }

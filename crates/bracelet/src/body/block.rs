@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_told_by_their_time_and_samples_by_start_and_rate() {
+    fn rows_are_known_by_their_time_and_samples_by_start_and_rate() {
         let rows = Block::of_rows(vec![
             ("timestamp", Column::Integers(vec![1, 2])),
             ("rr", Column::OptionalIntegers(vec![Some(800), None])),

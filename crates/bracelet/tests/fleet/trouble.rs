@@ -68,7 +68,7 @@ async fn patience_ends_and_the_next_sync_has_its_own() {
 }
 
 #[tokio::test]
-async fn a_fleet_waits_as_long_as_it_is_told_and_no_longer_than_its_patience() {
+async fn a_fleet_waits_as_long_as_the_answer_says_and_no_longer_than_its_patience() {
     let plan = || Stub { retry_after_s: 1, ..with_plan([(SYNC, refusal(429))]) };
     let (url, _memory) = start(plan()).await;
     let begin = Instant::now();

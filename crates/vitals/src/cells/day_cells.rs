@@ -56,8 +56,9 @@ impl<C: WindowCell> DayCells<C> {
         for cell in &self.cells {
             let place = cell.place().half_hour();
             match slots.last_mut() {
-                // By start and offset: where clocks go back, two slots show the same local time and stay two.
-                Some(slot) if slot.place() == place => slot.absorb(cell),
+                // By the instant of the start: where clocks go back, two slots show the same local time and stay two;
+                // where they change in the middle of a half hour, what comes before and after is one.
+                Some(slot) if slot.place().start_minute == place.start_minute => slot.absorb(cell),
                 _ => {
                     let mut slot = C::at(place);
                     slot.absorb(cell);

@@ -135,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn a_place_tells_what_the_local_clock_showed(block in any_hour(DataType::Activity)) {
+    fn a_place_says_what_the_local_clock_showed(block in any_hour(DataType::Activity)) {
         for (day, cells) in activity_cells(&block, |_| None) {
             for cell in cells {
                 let start_us = cell.place.start_ms() * 1000;
@@ -259,7 +259,7 @@ fn a_window_whose_rows_are_half_worn_is_not_worn() {
 }
 
 #[test]
-fn a_row_stands_for_its_share_of_the_window_and_at_most_a_minute() {
+fn a_row_represents_its_share_of_the_window_and_at_most_a_minute() {
     let row_ms =
         |rows| ActivityCell { rows, ..ActivityCell::at(Place { start_minute: 0, offset_minutes: 0 }) }.row_ms();
     for (rows, ms) in [(0, 60_000), (1, 60_000), (5, 60_000), (6, 50_000), (30, 10_000), (300, 1000), (301, 996)] {

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use std::ops::Range;
 
 use super::*;
@@ -117,8 +119,31 @@ fn the_repeated_hour_of_autumn_has_slots_of_its_own() {
     assert_eq!(slots, [(120, 6), (150, 6), (120, 6), (150, 6)]);
 }
 
+/// Where clocks change by an hour at a quarter to three, the half hours before and after begin at one instant.
 #[test]
-fn damaged_bytes_are_told() {
+fn slots_around_a_change_of_clocks_have_a_timestamp_each() {
+    // The nights before at 13:30Z: at 14:00Z, 02:45 becomes 03:45 in September and 03:45 becomes 02:45 in April.
+    for (night, local_minutes) in [
+        ("2025-09-27T13:30:00Z", [135, 150, 240].map(|minute| minute / 30 * 30)),
+        ("2026-04-04T13:30:00Z", [195, 210, 180].map(|minute| minute / 30 * 30)),
+    ] {
+        let begin_us = night.parse::<jiff::Timestamp>().unwrap().as_microsecond();
+        let mut block = activity(&[], &[]);
+        block.times_us = (0..12).map(|window| begin_us + window * WINDOW_US).collect();
+        block.zones = ZoneRuns::constant("Pacific/Chatham".into(), 12);
+        let mut day = DayCells::default();
+        day.replace(i64::MIN..i64::MAX, activity_cells(&block, |_| None).into_values().next().unwrap());
+        let slots = day.half_hours();
+        let starts: BTreeSet<i64> = slots.iter().map(|slot| slot.place.start_ms()).collect();
+        assert_eq!(starts.len(), slots.len(), "{night}: two slots with one timestamp");
+        assert_eq!(slots.iter().map(|slot| slot.rows).sum::<u32>(), 12, "{night}");
+        let found: Vec<i64> = slots.iter().map(|slot| slot.place.local_minute()).collect();
+        assert_eq!(found, local_minutes, "{night}");
+    }
+}
+
+#[test]
+fn damaged_bytes_are_reported() {
     let mut day = DayCells::default();
     day.replace(0..i64::MAX, [only_cell(&activity(&minutes(5), &[("bpm", &[60; 5])]))]);
     let bytes = day.pack();

@@ -145,7 +145,7 @@ proptest! {
 
     /// Windows of five minutes are cut by the UTC clock, so each is what its own beats alone give.
     #[test]
-    fn each_window_stands_alone(start_ms in 0_i64..600_000, rr_ms in vec(650.0..950.0_f64, 300..900)) {
+    fn each_window_is_independent(start_ms in 0_i64..600_000, rr_ms in vec(650.0..950.0_f64, 300..900)) {
         let shifted: Vec<Beat> =
             beats(&rr_ms).into_iter().map(|beat| Beat { time_ms: beat.time_ms + start_ms, ..beat }).collect();
         let mut welch = Welch::default();

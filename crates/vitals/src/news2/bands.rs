@@ -5,7 +5,7 @@
 //! What cannot be a measurement (NaN, zero, outside what a body can show) has no score; that
 //! keeps a raw 0 and degrees Fahrenheit out.
 
-#![allow(clippy::match_same_arms, reason = "the arms stand in the order of the printed table")]
+#![allow(clippy::match_same_arms, reason = "the arms are in the order of the printed table")]
 
 use super::terms::{Consciousness, Risk, Spo2Bands};
 

@@ -183,7 +183,7 @@ proptest! {
 }
 
 #[test]
-fn a_day_on_the_table_and_a_night_in_bed_are_told_apart_by_the_longest_rest() {
+fn a_day_on_the_table_and_a_night_in_bed_are_distinguished_by_the_longest_rest() {
     // Six hours of wakefulness, seven of sleep with a short turn every twenty minutes, eleven of wakefulness.
     let mut angles: Vec<Option<f64>> = Vec::new();
     let wake = |hours: usize| (0..hours * 720).map(|i| Some(f64::from((i * 37 % 90) as i32) - 45.0));
@@ -195,7 +195,7 @@ fn a_day_on_the_table_and_a_night_in_bed_are_told_apart_by_the_longest_rest() {
     let near = |one: i64, other: i64| (one - other).abs() < 10 * MINUTE_MS;
     assert!(near(night.onset_ms, NOON_MS + 6 * hour_ms), "{night:?}");
     assert!(near(night.offset_ms, NOON_MS + 13 * hour_ms), "{night:?}");
-    assert_eq!(night.stages, None, "movement tells no stages");
+    assert_eq!(night.stages, None, "movement shows no stages");
     assert!(night.sleep_duration_s > 6 * 3600 && night.sleep_duration_s <= 7 * 3600 + 600);
 }
 
@@ -270,7 +270,7 @@ fn a_sleep_day_ends_at_noon_of_the_wall_clock_whatever_the_clock_does() {
 }
 
 #[test]
-fn the_longest_session_of_a_day_stands_for_it_and_of_equal_ones_the_first() {
+fn the_longest_session_of_a_day_represents_it_and_of_equal_ones_the_first() {
     let utc = TimeZone::UTC;
     let session = |start_h: i64, length_h: i64| {
         let epoch =

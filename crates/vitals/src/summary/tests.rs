@@ -320,7 +320,7 @@ fn energy_distance_and_steps_fall_back_as_documented() {
 }
 
 #[test]
-fn a_row_that_tells_speed_or_energy_does_not_silence_the_others_of_its_window() {
+fn a_row_with_speed_or_energy_does_not_silence_the_others_of_its_window() {
     let mut day = Patient::new("2025-11-20", "UTC");
     day.profile.height_cm = Some(180.0);
     day.profile.weight_kg = Some(80.0);

@@ -1,14 +1,14 @@
 //! Samples as text against the standard formatter, a CSV reader and the calendar library.
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
+use jiff::tz::TimeZoneDatabase;
 use proptest::prelude::*;
 
 use super::*;
 use crate::any_rows::{MIDNIGHT_US, any_block, any_cell};
 use crate::block::Block;
 use crate::registry::{Channel, Column, DataType, Kind, NULL};
-use crate::sample_time::{Decimal, EvenSampling};
+use crate::sample_time::{Decimal, EvenSampling, Rate};
 use crate::zone::{DAY_US, ZoneName};
 
 fn columns() -> Vec<(DataType, &'static Column)> {
@@ -95,7 +95,7 @@ proptest! {
         zone in proptest::sample::select(vec!["UTC", "Europe/Zurich", "America/St_Johns", "Asia/Kathmandu", "Australia/Lord_Howe"]),
     ) {
         let name: ZoneName = zone.into();
-        let time_zone = TimeZone::get(zone).unwrap();
+        let time_zone = TimeZoneDatabase::bundled().get(zone).unwrap();
         let mut dates = LocalDates::default();
         for time_us in times_us {
             let zoned = Timestamp::from_microsecond(time_us).unwrap().to_zoned(time_zone.clone());
@@ -136,7 +136,7 @@ proptest! {
     fn even_samples_never_drift(rate_millihz in 1_000_i64..4_000_000, count in 1_usize..3000) {
         let sampling = EvenSampling {
             start_ms: Decimal::parse("1763600000000.125").unwrap(),
-            rate_hz: Decimal::parse(&format!("{}.{:03}", rate_millihz / 1000, rate_millihz % 1000)).unwrap(),
+            rate_hz: Rate::parse(&format!("{}.{:03}", rate_millihz / 1000, rate_millihz % 1000)).unwrap(),
         };
         let times_us = sampling.times_us(count).unwrap();
         prop_assert_eq!(times_us.len(), count);
@@ -171,7 +171,7 @@ fn every_number_column_takes_its_ends_and_nothing_beyond_them() {
         assert!(column.cell_from_f64(f64::from(max) + 0.49 * step).is_ok(), "{name}: rounded into the range");
         assert!(column.cell_from_f64(f64::from(max) + 0.51 * step).is_err(), "{name}");
         assert!(i64::from(max) * i64::from(steps) <= i64::from(i32::MAX), "{name} fits a cell");
-        assert!(i64::from(min) * i64::from(steps) > i64::from(NULL), "{name} is told from no value");
+        assert!(i64::from(min) * i64::from(steps) > i64::from(NULL), "{name} is distinguished from no value");
     }
 }
 

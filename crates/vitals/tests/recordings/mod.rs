@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::PathBuf;
 
 /// The folder of the recordings, or None after saying that the test is skipped.
-#[allow(clippy::disallowed_methods, reason = "tests are told by the environment where data lie")]
+#[allow(clippy::disallowed_methods, reason = "the environment says where data lie")]
 pub fn folder() -> Option<PathBuf> {
     let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/real");
     let folder = std::env::var("PULSEWARD_REAL_DATA").map_or(beside, PathBuf::from);

@@ -22,5 +22,5 @@ const COLUMNS: &[Column] = &[
     column("value", number(3, -1_000_000, 1_000_000), "as unit", "the measured value").required().like("61"),
     column("unit", Kind::Text { max_chars: 32 }, "", "unit of the value").like("/min"),
     column("quality", QUALITY, "", "quality of the measurement, 0 worst to 4 best"),
-    column("note", Kind::Text { max_chars: 1000 }, "", "remark of whoever measured"),
+    column("note", Kind::Text { max_chars: 1000 }, "", "remark of the person who measured"),
 ];
