@@ -1,4 +1,4 @@
-//! A pool of threads for work that computes and never waits.
+//! A pool of threads for work that computes and never waits, and gives way to what answers requests.
 #![expect(clippy::disallowed_methods, reason = "the place where threads wait for work that computes")]
 
 use std::num::NonZero;
@@ -10,6 +10,10 @@ use tokio::sync::oneshot;
 use crate::task::{TaskError, thread};
 
 type Job = Box<dyn FnOnce() + Send>;
+
+/// How much less the system favours this work: next to a thread that answers a request, a third of its share. A burst of
+/// uploads would otherwise wait behind the days that it makes due.
+const NICENESS: i32 = 5;
 
 /// One pool for the process: more threads than cores would only take turns.
 static POOL: LazyLock<Pool> = LazyLock::new(|| {
@@ -72,6 +76,8 @@ impl Pool {
 }
 
 fn work_off(waiting: &Mutex<mpsc::Receiver<Job>>) {
+    // Of this thread alone, as Linux has it. Where it is refused, the work is done as before.
+    let _ = rustix::process::nice(NICENESS);
     loop {
         // The lock is held while this thread waits and not while it works.
         let job = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -96,6 +102,16 @@ mod tests {
         assert_eq!(error, TaskError { name: "derive", panic: Some("index out of bounds".to_owned()) });
         assert_eq!(pool.run("derive", || 7).await, Ok(7));
         assert_eq!(compute("derive", || 8).await, Ok(8));
+    }
+
+    #[tokio::test]
+    async fn work_gives_way_to_the_threads_that_ask_for_it() {
+        let niceness = || rustix::process::nice(0).expect("the system says it");
+        let asking = niceness();
+        let computing = Pool::start(1).run("derive", niceness).await.expect("computed");
+        // The least favoured has 19.
+        assert_eq!(computing, (asking + NICENESS).min(19));
+        assert_eq!(niceness(), asking, "another thread's changed");
     }
 
     #[tokio::test]

@@ -39,8 +39,7 @@
 //! | Library | What it does by itself | Why it stays outside |
 //! |---|---|---|
 //! | hyper | time-outs of heads and keep-alive, tasks of HTTP/2 | **inside**: `pulseward::server` hands it a timer and an executor over this crate |
-//! | tower-http | the time-out of request bodies | the layer takes no timer; simulated requests skip the listener |
-//! | axum | comments that keep a stream of events alive | the same |
+//! | axum | comments that keep a stream of events alive | it takes no timer; simulated requests skip the listener |
 //! | tokio | sockets, signals, files | the edge of the process; simulated requests call the router, simulated stores replace drivers |
 //! | `object_store` | retries with random waits, time-outs of requests, tasks for files that block | it takes no timer; a simulated store is another `ObjectStore` |
 //! | rusqlite | waits for another process's lock (`busy_timeout`), sleeps inside SQLite | one process owns the file in a simulation, so nothing waits |
@@ -51,6 +50,7 @@
 
 mod compute;
 mod hash;
+mod left;
 mod queue;
 mod task;
 mod time;
@@ -58,6 +58,7 @@ mod values;
 
 pub use compute::compute;
 pub use hash::{HashMap, HashSet, Hashing};
+pub use left::{Leave, Left};
 pub use queue::{Closed, Queue, Waiting, serve};
 pub use task::{Task, TaskError, TaskSet, blocking, run, spawn, thread, yield_now};
 pub use time::{Elapsed, Instant, Interval, Sleep, interval, sleep, sleep_until, timeout};

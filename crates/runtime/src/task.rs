@@ -6,11 +6,14 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use futures::StreamExt as _;
+use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use tokio::task::{JoinError, JoinHandle};
+
+use crate::left::Left;
 
 /// Runs the main future of a program to its end. At most `blocking_threads` threads run [`blocking`] work; what is
 /// still under way on them when the future ends is left behind.
@@ -27,10 +30,14 @@ pub fn run<T>(blocking_threads: usize, main: impl Future<Output = T>) -> io::Res
 }
 
 /// Started work. Awaiting it gives what the work returns; dropping it lets the work go on.
+///
+/// To the runtime all work is of one type, and leaves its result behind: the machinery of a task would otherwise be
+/// compiled for each place where one is started, which was two thirds of the program.
 #[derive(Debug)]
 pub struct Task<T> {
     name: &'static str,
-    handle: JoinHandle<T>,
+    handle: JoinHandle<()>,
+    result: Left<T>,
 }
 
 impl<T> Task<T> {
@@ -45,7 +52,10 @@ impl<T> Future for Task<T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let name = self.name;
-        Pin::new(&mut self.handle).poll(context).map_err(|error| TaskError::of_join(name, error))
+        let ended = ready!(Pin::new(&mut self.handle).poll(context));
+        // Whatever ends without a panic has left its result before.
+        let result = ended.map(|()| self.result.take().ok_or_else(|| TaskError::aborted(name)));
+        Poll::Ready(result.unwrap_or_else(|error| Err(TaskError::of_join(name, error))))
     }
 }
 
@@ -95,7 +105,9 @@ pub fn spawn<F>(name: &'static str, future: F) -> Task<F::Output>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
-    Task { name, handle: tokio::spawn(future) }
+    let (result, leave) = Left::new();
+    let work: BoxFuture<'static, ()> = Box::pin(async move { leave.put(future.await) });
+    Task { name, handle: tokio::spawn(work), result }
 }
 
 /// Starts work that blocks its thread, such as reading files, at once or when a thread is free. It must not wait for
@@ -105,7 +117,9 @@ where
     T: Send + 'static,
     F: FnOnce() -> T + Send + 'static,
 {
-    Task { name, handle: tokio::task::spawn_blocking(work) }
+    let (result, leave) = Left::new();
+    let work: Box<dyn FnOnce() + Send> = Box::new(move || leave.put(work()));
+    Task { name, handle: tokio::task::spawn_blocking(work), result }
 }
 
 /// Starts a thread of its own for work that runs to its end by itself. A thread that waits for jobs is
