@@ -111,7 +111,7 @@ fn run(command: &mut Command, name: &str) -> Result<(), String> {
         return Ok(());
     }
     eprintln!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    Err(format!("`{name}` failed for the portal's pages; what it said stands below"))
+    Err(format!("`{name}` failed for the portal's pages; its output follows"))
 }
 
 /// The table of the bundled files as Rust.

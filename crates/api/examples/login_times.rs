@@ -67,7 +67,7 @@ async fn main() -> Result<(), Failure> {
         cpu_difference * 100.0
     );
     if difference > MOST_DIFFERENCE {
-        return Err("the time tells more than it should".into());
+        return Err("the time reveals more than it should".into());
     }
     Ok(())
 }

@@ -38,7 +38,7 @@ const STILL_A_NUMBER: &[u8] = b"1e308";
 ///
 /// What takes their place is out of every range too, so that it is reported at the place of the number and not of the
 /// whole body. Nothing moves: the shortest number that is too large has as many characters as what replaces it.
-pub(crate) fn with_machine_numbers(json: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn with_f64_numbers(json: &[u8]) -> Option<Vec<u8>> {
     let mut changed: Option<Vec<u8>> = None;
     let (mut at, mut in_text) = (0, false);
     while let Some(byte) = json.get(at) {
@@ -96,7 +96,7 @@ fn is_json(request: &Request) -> bool {
 impl Fields {
     fn read(bytes: &[u8]) -> Result<Self, BodyRejection> {
         // Read again only where reading has failed, so that ordinary bodies pay nothing.
-        let read = serde_json::from_slice(bytes).or_else(|error| match with_machine_numbers(bytes) {
+        let read = serde_json::from_slice(bytes).or_else(|error| match with_f64_numbers(bytes) {
             Some(changed) => serde_json::from_slice(&changed),
             None => Err(error),
         });
@@ -142,7 +142,7 @@ impl Fields {
         match self.values.remove(field)? {
             Value::Null => None,
             Value::Number(number) if number.is_i64() => number.as_i64(),
-            _ => self.wrong(field, "must be a whole number"),
+            _ => self.wrong(field, "must be an integer"),
         }
     }
 
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_no_machine_number_holds_are_told_by_field() {
+    fn numbers_that_no_f64_holds_are_reported_by_field() {
         let digits = "9".repeat(400);
         for number in ["1e400", "-1e400", "9e308", "1E+309", "0.1e310", digits.as_str(), "1797693134862315800000e288"] {
             let json = format!(r#"{{"weight": {number}, "name": "1e400\\\" 1e400", "height": 180.5}}"#);
@@ -285,7 +285,7 @@ mod tests {
             assert_eq!(fields.number("height"), Some(180.5));
         }
         for sound in ["{}", "[1.5, 1e308, -2E-400]", "\"1e400\"", "1e", "{\"a\": 1e400", "1e4000-"] {
-            let changed = with_machine_numbers(sound.as_bytes());
+            let changed = with_f64_numbers(sound.as_bytes());
             assert_eq!(changed.is_some(), sound.contains(": 1e400"), "{sound}");
         }
     }

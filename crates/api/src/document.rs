@@ -4,13 +4,17 @@
 //! can answer, how callers prove who they are, headers, and examples are added here, so that no route can forget them.
 
 mod examples;
+mod forms;
 #[cfg(test)]
 mod gaps;
 mod links;
+mod numbers;
 mod parameters;
 mod reference;
+mod responses;
 mod rows;
 mod security;
+mod shared;
 mod summaries;
 mod tags;
 
@@ -18,7 +22,7 @@ use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 use vitals::registry::Declaration;
 
-use self::reference::reference;
+use self::shared::Shared;
 
 /// The document as it is served. It was made when the code last changed, and a test holds it to the code: made at the start,
 /// it took a node a third of its memory at rest.
@@ -35,27 +39,31 @@ pub(crate) fn complete(document: &OpenApi, types: &[&Declaration]) -> Value {
     if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
         schemas.extend(rows::schemas(types));
         schemas.extend(summaries::schemas());
+        schemas.values_mut().for_each(numbers::complete);
     }
     let schemas = document["components"]["schemas"].clone();
+    let mut shared = Shared::new(&schemas);
     if let Some(paths) = document["paths"].as_object_mut() {
         for (path, item) in paths {
             for (method, operation) in item.as_object_mut().into_iter().flatten() {
                 if let Some(operation) = operation.as_object_mut() {
-                    complete_operation(path, method, operation, &schemas);
+                    complete_operation(path, method, operation, &mut shared);
                 }
             }
         }
     }
+    shared.add_to(&mut document["components"]);
+    document["components"]["headers"] = responses::headers();
     links::add(&mut document);
     document
 }
 
-fn complete_operation(path: &str, method: &str, operation: &mut Map<String, Value>, schemas: &Value) {
+fn complete_operation(path: &str, method: &str, operation: &mut Map<String, Value>, shared: &mut Shared<'_>) {
     operation.insert("operationId".to_owned(), json!(operation_id(path, method)));
     complete_description(operation);
     let is_secured = security::complete(operation);
     let has_query = parameters::complete(operation);
-    let has_body = complete_request_body(operation, schemas);
+    let has_body = complete_request_body(operation, shared);
     let mut own: Vec<u16> = vec![500];
     if path.contains('{') || has_query {
         own.push(400);
@@ -66,16 +74,14 @@ fn complete_operation(path: &str, method: &str, operation: &mut Map<String, Valu
     if is_secured {
         own.push(401);
     }
-    if !is_probe(path) {
+    if !responses::is_probe(path) {
         own.extend([429, 503]);
     }
     let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
     for status in own {
         responses.entry(status.to_string()).or_insert_with(|| json!({}));
     }
-    for (status, response) in responses.iter_mut() {
-        complete_response(path, status, response, schemas);
-    }
+    responses::complete(path, responses, shared);
 }
 
 /// `GET /integration/v1/groups/{group_code}/patients` is `integration_get_groups_group_code_patients`.
@@ -93,11 +99,10 @@ fn complete_description(operation: &mut Map<String, Value>) {
     operation.entry("description").or_insert(summary);
 }
 
-fn complete_request_body(operation: &mut Map<String, Value>, schemas: &Value) -> bool {
+fn complete_request_body(operation: &mut Map<String, Value>, shared: &mut Shared<'_>) -> bool {
     let content = operation.get_mut("requestBody").and_then(|body| body.get_mut("content")?.as_object_mut());
     for (kind, media) in content.into_iter().flatten() {
-        complete_bytes(kind, media);
-        add_example(kind, media, schemas);
+        shared.complete_media(kind, media);
     }
     match operation.get_mut("requestBody") {
         Some(body) => {
@@ -109,134 +114,14 @@ fn complete_request_body(operation: &mut Map<String, Value>, schemas: &Value) ->
     }
 }
 
-/// Says of bytes that they are no text, which OpenAPI 3.1 says by their kind and earlier versions by a format.
-fn complete_bytes(kind: &str, media: &mut Value) {
-    if kind.starts_with("application/vnd.apache.") || kind == "application/octet-stream" {
-        media["schema"] = json!({"type": "string", "format": "binary", "contentMediaType": kind});
-    }
-}
-
-/// Whether a path only says how the service is, which is neither limited nor refused.
-fn is_probe(path: &str) -> bool {
-    ["/livez", "/readyz"].contains(&path)
-}
-
-fn complete_response(path: &str, status: &str, response: &mut Value, schemas: &Value) {
-    let is_error = status.starts_with('4') || status.starts_with('5');
-    if response["description"].as_str().is_none_or(str::is_empty) {
-        response["description"] = json!(meaning(status));
-    }
-    if is_error {
-        // Where an error is a page, what comes before the page is still an error like all others.
-        let mut content = response["content"].as_object().cloned().unwrap_or_default();
-        content.entry("application/json").or_insert_with(|| json!({"schema": reference("ApiError")}));
-        response["content"] = Value::Object(content);
-    }
-    for (kind, media) in response.get_mut("content").and_then(Value::as_object_mut).into_iter().flatten() {
-        complete_bytes(kind, media);
-        if is_error && media["schema"] == reference("ApiError") && media["example"].is_null() {
-            media["example"] = error_example(path, status);
-        }
-        add_example(kind, media, schemas);
-    }
-    let mut headers =
-        json!({"X-Request-Id": header("names the request in the log of the service", Presence::Always, "text")});
-    if !is_probe(path) {
-        let absent = "; absent when the operator has switched the limit off";
-        headers["X-RateLimit-Limit"] = header(&format!("requests a minute{absent}"), Presence::Sometimes, "number");
-        headers["X-RateLimit-Remaining"] =
-            header(&format!("requests left in this minute{absent}"), Presence::Sometimes, "number");
-    }
-    match status {
-        "401" => headers["WWW-Authenticate"] = header("the scheme", Presence::Always, "text"),
-        "429" | "503" => {
-            headers["Retry-After"] = header("seconds until it may be tried again", Presence::Always, "number");
-        }
-        _ => {}
-    }
-    if let Some(given) = response["headers"].as_object().cloned() {
-        headers.as_object_mut().into_iter().for_each(|headers| headers.extend(given.clone()));
-    }
-    response["headers"] = headers;
-}
-
-/// Whether every answer of a status has a header.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Presence {
-    Always,
-    Sometimes,
-}
-
-fn header(description: &str, presence: Presence, kind: &str) -> Value {
-    let required = presence == Presence::Always;
-    let schema = if kind == "number" { json!({"type": "integer", "minimum": 0}) } else { json!({"type": "string"}) };
-    json!({"description": description, "required": required, "schema": schema})
-}
-
-fn add_example(kind: &str, media: &mut Value, schemas: &Value) {
-    let has_one = !media["example"].is_null() || !media["examples"].is_null();
-    if has_one || !kind.ends_with("json") {
-        return;
-    }
-    media["example"] = examples::of(&media["schema"], schemas);
-}
-
-/// What a status means here when its route says nothing more particular.
-fn meaning(status: &str) -> &'static str {
-    match status {
-        "200" => "as asked for",
-        "204" => "done; there is nothing to say",
-        "206" => "the part that was asked for",
-        "302" | "303" => "go on there",
-        "400" => "the syntax is wrong: of the body, of a parameter or of the path",
-        "401" => "there is no credential, or it is not valid",
-        "403" => "the caller is known and has no right to this",
-        "404" => "there is no such thing",
-        "406" => "the answer cannot be given in a form that is accepted",
-        "409" => "it does not fit what is there",
-        "410" => "this address has been given up",
-        "413" => "the body is too large",
-        "415" => "the body is of another kind or compression than is taken here",
-        "416" => "the range lies outside of the file",
-        "422" => "well-formed but not valid; `errors` names each field",
-        "429" => "too many requests; with the seconds to wait",
-        "500" => "something went wrong on our side; the log has the reason under the request's id",
-        "503" => "a store is away or there is too much to do; nothing was stored, with the seconds to wait",
-        _ => "see the description",
-    }
-}
-
-fn error_example(path: &str, status: &str) -> Value {
-    let (code, message) = match status {
-        "400" => ("malformed_parameter", "include_slots must be 0 or 1"),
-        "401" => ("unauthenticated", "the credential is not valid"),
-        "403" => ("forbidden", "the caller has no access to this"),
-        "404" if path.contains("{uuid}") => ("patient_not_found", "there is no such patient"),
-        "404" if path.contains("{group_code}") || path.contains("{code}") => {
-            ("group_not_found", "there is no such group")
-        }
-        "404" => ("not_found", "there is nothing at this address"),
-        "406" => ("not_acceptable", "the answer cannot be given in the form asked for"),
-        "409" => ("conflict", "it does not fit what is there"),
-        "410" => ("gone", "this address has been given up"),
-        "413" => ("too_large", "the body is too large"),
-        "415" => ("unsupported_media_type", "the Content-Type must be application/json"),
-        "422" => {
-            return json!({"message": "the request is not valid", "code": "invalid",
-                "errors": {"date": ["is required"]}});
-        }
-        "429" => ("too_many_requests", "too many requests"),
-        "503" => ("unavailable", "the service is not available just now; nothing was lost"),
-        _ => ("internal", "something went wrong on our side"),
-    };
-    json!({"message": message, "code": code})
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use runtime::HashSet;
     use vitals::registry::DataType;
+
+    /// Bytes of the document as it is served. One that states all of each operation has twice as many.
+    const LARGEST_BYTES: usize = 800_000;
 
     /// Every operation with its path and method.
     fn operations(document: &Value) -> Vec<(String, Value)> {
@@ -246,6 +131,16 @@ mod tests {
             methods.iter().map(move |(method, operation)| (format!("{method} {path}"), operation.clone()))
         });
         each.collect()
+    }
+
+    /// What a value is or refers to.
+    fn referred<'document>(document: &'document Value, value: &'document Value) -> &'document Value {
+        let Some(pointer) = value["$ref"].as_str().and_then(|path| path.strip_prefix('#')) else { return value };
+        document.pointer(pointer).unwrap_or_else(|| panic!("{pointer} leads nowhere"))
+    }
+
+    fn has_example(document: &Value, media: &Value) -> bool {
+        !media["example"].is_null() || !referred(document, &media["examples"]["usual"])["value"].is_null()
     }
 
     /// Run with `UPDATE_OPENAPI=1` to write the file again.
@@ -258,11 +153,11 @@ mod tests {
             std::fs::write(&file, &text).expect("written");
         }
         let checked_in = std::fs::read_to_string(&file).expect("docs/openapi.json");
-        assert!(checked_in == text, "docs/openapi.json is not what the code says; UPDATE_OPENAPI=1 writes it anew");
+        assert!(checked_in == text, "docs/openapi.json is not what the code says; UPDATE_OPENAPI=1 writes it again");
     }
 
     #[test]
-    fn every_operation_is_told_in_full() {
+    fn every_operation_is_described_in_full() {
         let document = crate::document();
         assert_eq!(document["openapi"], "3.1.0");
         let mut ids = HashSet::default();
@@ -276,14 +171,15 @@ mod tests {
             }
             assert!(operation["requestBody"].is_null() || operation["requestBody"]["required"] == true, "{name}");
             for (kind, media) in operation["requestBody"]["content"].as_object().into_iter().flatten() {
-                assert!(!kind.ends_with("json") || !media["example"].is_null(), "{name}: no example of the body");
+                assert!(!kind.ends_with("json") || has_example(&document, media), "{name}: no example of the body");
             }
             let responses = operation["responses"].as_object().expect("responses");
             assert!(responses.keys().any(|status| !status.starts_with(['4', '5'])), "{name}");
             for (status, response) in responses {
+                let response = referred(&document, response);
                 assert!(response["description"].as_str().is_some_and(|text| !text.is_empty()), "{name} {status}");
                 for (kind, media) in response["content"].as_object().into_iter().flatten() {
-                    assert!(!kind.ends_with("json") || !media["example"].is_null(), "{name} {status}: no example");
+                    assert!(!kind.ends_with("json") || has_example(&document, media), "{name} {status}: no example");
                 }
             }
         }
@@ -306,12 +202,57 @@ mod tests {
     }
 
     #[test]
-    fn every_reference_leads_somewhere() {
+    fn every_reference_leads_somewhere_and_every_component_is_referred_to() {
         let document = crate::document();
         let text = document.to_string();
-        for piece in text.split("\"#/components/schemas/").skip(1) {
-            let name = piece.split('"').next().expect("a name");
-            assert!(document["components"]["schemas"][name].is_object(), "{name}");
+        let mut used = HashSet::default();
+        for piece in text.split("\"#/components/").skip(1) {
+            let place = piece.split('"').next().expect("a place");
+            assert!(document.pointer(&format!("/components/{place}")).is_some(), "{place}");
+            used.insert(place.to_owned());
         }
+        for kind in ["responses", "headers", "examples"] {
+            for name in document["components"][kind].as_object().expect("components").keys() {
+                assert!(used.contains(&format!("{kind}/{name}")), "{kind} {name}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_operations_share_is_stated_once() {
+        let text = crate::document_text();
+        assert!(text.len() < LARGEST_BYTES, "{}", text.len());
+        let document = crate::document();
+        let references = operations(&document).into_iter().flat_map(|(_, operation)| {
+            let responses = operation["responses"].as_object().cloned().expect("responses");
+            responses.into_iter().filter(|(status, _)| ["500", "503"].contains(&status.as_str()))
+        });
+        let stated: Vec<_> = references.filter(|(_, response)| response["$ref"].is_null()).collect();
+        // Those of the two probes, which are not limited.
+        assert_eq!(stated.len(), 3, "{stated:#?}");
+    }
+
+    #[test]
+    fn answers_name_every_form_that_they_have() {
+        let document = crate::document();
+        let of = |path: &str| {
+            let content = &document["paths"][path]["get"]["responses"]["200"]["content"];
+            content.as_object().expect("forms").keys().cloned().collect::<Vec<_>>()
+        };
+        let forms =
+            ["application/json", "application/vnd.apache.arrow.stream", "application/vnd.apache.parquet", "text/csv"];
+        assert_eq!(of("/health/v2/raw-metrics/{raw_metric_type}"), forms);
+        let files = ["application/octet-stream", "application/vnd.apache.parquet", "application/zip"];
+        assert_eq!(of("/integration/downloads/{name}"), files);
+        let schemas = &document["components"]["schemas"];
+        assert_eq!(schemas["AfRecord"]["properties"]["image_url"]["format"], "uri-reference");
+        assert_eq!(schemas["ApiKey"]["properties"]["is_scoped"]["type"], "boolean");
+        let limit = &document["paths"]["/integration/v1/create-export/{uuid}"]["post"]["responses"]["429"];
+        assert!(limit["description"].as_str().is_some_and(|text| text.contains("five minutes")), "{limit}");
+        assert!(
+            limit["content"]["application/json"]["example"]["message"]
+                .as_str()
+                .is_some_and(|text| text.contains("300 seconds"))
+        );
     }
 }

@@ -29,7 +29,10 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
         ("expires" = i64, Query, description = "end of the link, seconds since 1970"), ("signature" = String, Query),
         ("Range" = Option<String>, Header, description = "one range of bytes"),
         ("If-Range" = Option<String>, Header, description = "the entity tag of the file that the range is of")),
-    responses((status = 200, content_type = "application/octet-stream"), (status = 206, content_type = "application/octet-stream"),
+    responses((status = 200, content((Vec<u8> = "application/octet-stream"), (Vec<u8> = "application/vnd.apache.parquet"),
+            (Vec<u8> = "application/zip"))),
+        (status = 206, content((Vec<u8> = "application/octet-stream"), (Vec<u8> = "application/vnd.apache.parquet"),
+            (Vec<u8> = "application/zip"))),
         (status = 403, body = ErrorBody, description = "the link is not valid, or has expired"),
         (status = 404, body = ErrorBody), (status = 416, body = ErrorBody)))]
 async fn download(

@@ -17,6 +17,8 @@ use crate::platform_status::platform_status;
 
 /// Seconds after which a client may try again when the store was away.
 const RETRY_STORE_AFTER_S: u64 = 2;
+/// Seconds after which a client may try again when stored data are damaged: somebody has to bring them back.
+const RETRY_DAMAGED_AFTER_S: u64 = 300;
 /// Seconds after which a client may try again when there was too much to do.
 pub(crate) const RETRY_OVERLOAD_AFTER_S: u64 = 2;
 
@@ -32,7 +34,7 @@ pub enum ApiError {
     /// The body cannot be read.
     #[error(transparent)]
     Body(#[from] BodyRejection),
-    /// There is too much to do just now.
+    /// There is too much to do just now, or an upload is too much for good.
     #[error(transparent)]
     Overloaded(#[from] NoRoom),
     /// An OAuth client has to wait.
@@ -104,7 +106,8 @@ impl ApiError {
             ApiError::Call(rejection) => return rejection.status_and_code(),
             ApiError::Body(rejection) => rejection.status_and_code(),
             // 503 and not 429: the client did nothing wrong, and any other client would get the same.
-            ApiError::Overloaded(_) => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
+            ApiError::Overloaded(NoRoom::JustNow) => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
+            ApiError::Overloaded(NoRoom::AtAll) => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
             ApiError::OauthSlowed { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_requests"),
             ApiError::Platform(error) => return platform_status(error),
         };
@@ -112,15 +115,18 @@ impl ApiError {
     }
 
     fn retry_after_s(&self) -> Option<u64> {
-        if matches!(self, ApiError::Overloaded(_)) {
+        if matches!(self, ApiError::Overloaded(NoRoom::JustNow)) {
             return Some(RETRY_OVERLOAD_AFTER_S);
         }
         if let ApiError::OauthSlowed { retry_after_s } = self {
             return Some(*retry_after_s);
         }
         match self.platform() {
-            Some(PlatformError::TooMany { retry_after_s }) => Some(*retry_after_s),
+            Some(PlatformError::TooMany { retry_after_s } | PlatformError::ExportTooSoon { retry_after_s, .. }) => {
+                Some(*retry_after_s)
+            }
             Some(PlatformError::Store(StoreError::Unavailable(_))) => Some(RETRY_STORE_AFTER_S),
+            Some(PlatformError::Store(error)) if error.is_damage() => Some(RETRY_DAMAGED_AFTER_S),
             _ => None,
         }
     }
@@ -128,6 +134,17 @@ impl ApiError {
     fn platform(&self) -> Option<&PlatformError> {
         match self {
             ApiError::Platform(error) | ApiError::Call(CallRejection::Refused(error)) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// What a client may know of damaged data: which they are, and nothing of how they are stored.
+    fn damage(&self) -> Option<String> {
+        match self.platform()? {
+            PlatformError::Store(StoreError::DamagedRows(rows)) => Some(rows.sentence()),
+            PlatformError::Store(error) if error.is_damage() => {
+                Some("stored data that this answer needs are damaged and are not shown".to_owned())
+            }
             _ => None,
         }
     }
@@ -174,10 +191,10 @@ impl IntoResponse for ApiError {
             if !matches!(self, ApiError::Overloaded(_)) {
                 tracing::error!(error = %self, status = status.as_u16(), "the request failed");
             }
-            body.message = match status {
+            body.message = self.damage().unwrap_or_else(|| match status {
                 StatusCode::SERVICE_UNAVAILABLE => "the service is not available just now; nothing was lost".to_owned(),
                 _ => "something went wrong on our side".to_owned(),
-            };
+            });
         }
         // Libraries of OAuth read `error` (RFC 6749, 5.2), other clients read `code`: one body serves both.
         if let Some(PlatformError::Oauth { code, message }) = self.platform() {

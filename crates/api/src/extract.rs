@@ -7,10 +7,10 @@ use axum::http::request::Parts;
 use platform::{HealthCaller, Researcher, UsersCaller};
 
 use crate::call_rejection::{CallRejection, header_text};
+use crate::callers::prove;
 use crate::error::ApiError;
 use crate::parameters::Parameters;
 use crate::portal::researcher_of_cookie;
-use crate::rate_limit::prove;
 use crate::state::ApiState;
 
 /// A call of the integration API. The key comes as `?token=`, as `Authorization: Bearer` or as `X-Api-Key`; a page of

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_request_line_stands_before_the_header() {
+    fn the_request_line_is_used_before_the_header() {
         assert_eq!(placed("http://users.example/login", Some("health.example")), "/users/login");
         assert!(!placed("http://elsewhere.example/users/login", Some("health.example")).contains("/health"));
     }

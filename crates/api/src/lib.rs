@@ -5,6 +5,7 @@
 
 mod body;
 mod call_rejection;
+mod callers;
 mod choices;
 mod compression;
 mod days;
@@ -13,6 +14,7 @@ mod document_page;
 mod downloads;
 mod error;
 mod extract;
+mod framing;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -27,6 +29,7 @@ mod parameters;
 mod part;
 mod path_uuid;
 mod person;
+mod places;
 mod platform_status;
 mod portal;
 mod rate_limit;
@@ -44,7 +47,10 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use vitals::registry::{DataType, Declaration};
 
+pub use body::rejection::SlowBody;
+pub use callers::{ProvenCaller, neighbourhood};
 pub use error::ApiError;
+pub use framing::UnknownCoding;
 pub use hosts::{Hosts, UnclearHost};
 pub use metrics::{Metrics, gauge, metrics_text};
 pub use outer::ClientAddress;
@@ -59,7 +65,7 @@ const LARGEST_BODY: usize = 64 * 1024;
 #[openapi(info(
     title = "Pulseward",
     description = "Remote patient monitoring: the integration API for researchers' programs, the Users Cloud that knows \
-        persons, and the Health Cloud that knows samples of uuids. What stands below /portal \
+        persons, and the Health Cloud that knows samples of uuids. What is below /portal \
         is for the pages of the portal, whose cookie the integration API takes as well.\n\nErrors are JSON with `message`, `code` and, with \
         422, `errors` by field. Every answer has `X-Request-Id`. Unknown query parameters are ignored, empty ones count \
         as absent. Any address can also answer 405 (with `Allow`), 414 and 431. Times are milliseconds since 1970 UTC \

@@ -1,71 +1,150 @@
-//! How much is taken on at once. What is beyond is refused with 503 before it costs memory, and nothing of it is stored.
+//! How much is taken on at once. What is beyond is refused before it costs memory, and nothing of it is stored.
+//!
+//! An upload has one account, its [`Room`], which everything made of its body is counted in before it is made: what
+//! vectors can hold and not what is in them, and both copies while one grows. All accounts share the upload memory, of
+//! which large uploads leave a part to small ones: anyone who sends bombs does not stop the syncs of others.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
-
-/// Memory is counted in pieces of this size, bytes.
+/// Memory is taken from what is shared in pieces of this size, bytes, and of the larger one by accounts that hold more
+/// than that.
 const PIECE: usize = 4096;
+const LARGE_PIECE: usize = 64 << 10;
+/// Uploads that take less, bytes, are small: only they may take the last of the memory.
+const SMALL: usize = 1 << 20;
+/// What is left to small uploads at most, bytes.
+const LEFT_TO_SMALL: usize = 64 << 20;
 
 /// The memory that uploads under way may take. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct UploadMemory {
-    pieces: Arc<Semaphore>,
+    held: Arc<AtomicUsize>,
     all: usize,
+    /// What large uploads can have of it.
+    for_large: usize,
 }
 
-/// A part of the memory, given back when this is dropped.
-pub(crate) struct Room {
+/// The account of one upload: a part of the memory, given back when the last clone is dropped.
+#[derive(Clone, Debug)]
+pub(crate) struct Room(Arc<Account>);
+
+#[derive(Debug)]
+struct Account {
     memory: UploadMemory,
-    held: Option<OwnedSemaphorePermit>,
+    used: AtomicUsize,
+    held: AtomicUsize,
 }
 
-/// There is no room just now.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no room for more just now")]
-pub struct NoRoom;
+/// There is no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoRoom {
+    /// Others are using it.
+    #[error("there is no room for more just now")]
+    JustNow,
+    /// It is more than there is for one upload.
+    #[error("the upload takes more memory than one may have: send its rows in several")]
+    AtAll,
+}
 
 impl UploadMemory {
-    /// Room for so many bytes.
-    pub(crate) fn new(bytes: usize) -> Self {
-        // The semaphore panics above its largest number, which a setting in MiB can reach on paper.
-        let all = bytes.div_ceil(PIECE).min(Semaphore::MAX_PERMITS);
-        UploadMemory { pieces: Arc::new(Semaphore::new(all)), all }
+    /// Room for so many bytes. A single upload of `largest` bytes always fits when there is no other.
+    pub(crate) fn new(bytes: usize, largest: usize) -> Self {
+        let left = LEFT_TO_SMALL.min(bytes / 8).min(bytes.saturating_sub(largest));
+        UploadMemory { held: Arc::default(), all: bytes, for_large: bytes - left }
     }
 
-    /// No room yet, to grow; refused when what is announced would not fit.
+    /// An account without room yet, to grow; refused when what is announced would not fit.
     pub(crate) fn enter(&self, announced: usize) -> Result<Room, NoRoom> {
         // A look ahead only: nothing is held before bytes arrive, or clients that announce much and send nothing
         // would lock out the rest.
-        if self.pieces.available_permits() < announced.div_ceil(PIECE) {
-            return Err(NoRoom);
+        if self.most_of(announced).saturating_sub(self.held_bytes()) < announced {
+            return Err(NoRoom::JustNow);
         }
-        Ok(Room { memory: self.clone(), held: None })
+        Ok(Room(Arc::new(Account { memory: self.clone(), used: AtomicUsize::new(0), held: AtomicUsize::new(0) })))
     }
 
     /// Bytes that are held.
     pub(crate) fn held_bytes(&self) -> usize {
-        (self.all - self.pieces.available_permits().min(self.all)) * PIECE
+        self.held.load(Ordering::Relaxed)
+    }
+
+    /// What all uploads together may hold, for one that takes so many bytes.
+    fn most_of(&self, bytes: usize) -> usize {
+        if bytes <= SMALL { self.all } else { self.for_large }
     }
 }
 
 impl Room {
-    /// Makes room for so many bytes in all. What is held already stays held.
-    pub(crate) fn grow_to(&mut self, bytes: usize) -> Result<(), NoRoom> {
-        let held = self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        let missing = bytes.div_ceil(PIECE).saturating_sub(held);
-        if missing == 0 {
-            return Ok(());
+    /// Counts memory that is about to be taken, bytes.
+    pub(crate) fn take(&self, bytes: usize) -> Result<(), NoRoom> {
+        let account = &*self.0;
+        let used = account.used.load(Ordering::Relaxed).saturating_add(bytes);
+        let held = account.held.load(Ordering::Relaxed);
+        if used > held {
+            let most = account.memory.most_of(used);
+            if used > most {
+                return Err(NoRoom::AtAll);
+            }
+            let piece = if used > LARGE_PIECE { LARGE_PIECE } else { PIECE };
+            // The last piece may be cut short by the end of the memory.
+            let wanted = used.next_multiple_of(piece).min(most.max(used)) - held;
+            let more = |all_held: usize| all_held.checked_add(wanted).filter(|sum| *sum <= most);
+            // Two uploads that both wait for room would wait for each other; one that is refused comes again.
+            let taken = account.memory.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+            taken.map_err(|_| NoRoom::JustNow)?;
+            account.held.fetch_add(wanted, Ordering::Relaxed);
         }
-        // tokio counts permits that are taken at once in 32 bits: 16 TiB of pieces.
-        let missing = u32::try_from(missing).map_err(|_| NoRoom)?;
-        // Two uploads that both wait for room would wait for each other; one that is refused comes again.
-        let more = self.memory.pieces.clone().try_acquire_many_owned(missing).map_err(|_: TryAcquireError| NoRoom)?;
-        match &mut self.held {
-            Some(held) => held.merge(more),
-            None => self.held = Some(more),
-        }
+        account.used.store(used, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Counts memory of a body as it is sent or expanded. Within its limits such a body fits when it is alone, which the
+    /// settings are held to at the start, so it is never too much for good.
+    pub(crate) fn take_for_body(&self, bytes: usize) -> Result<(), NoRoom> {
+        self.take(bytes).map_err(|_| NoRoom::JustNow)
+    }
+
+    /// Counts memory that has been freed, bytes.
+    pub(crate) fn give_back(&self, bytes: usize) {
+        let account = &*self.0;
+        let used = account.used.load(Ordering::Relaxed).saturating_sub(bytes);
+        account.used.store(used, Ordering::Relaxed);
+        // What is given back in small pieces is taken again at once.
+        let held = account.held.load(Ordering::Relaxed);
+        let kept = used.next_multiple_of(LARGE_PIECE);
+        if held > kept + LARGE_PIECE {
+            account.memory.held.fetch_sub(held - kept, Ordering::Relaxed);
+            account.held.store(kept, Ordering::Relaxed);
+        }
+    }
+
+    /// Holds exactly so many bytes from here on.
+    pub(crate) fn hold_exactly(&self, bytes: usize) -> Result<(), NoRoom> {
+        let used = self.used();
+        if bytes > used {
+            return self.take(bytes - used);
+        }
+        self.give_back(used - bytes);
+        Ok(())
+    }
+
+    /// Bytes that are counted.
+    pub(crate) fn used(&self) -> usize {
+        self.0.used.load(Ordering::Relaxed)
+    }
+
+    /// An account without end, for what is read without a service.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn without_end() -> Self {
+        let memory = UploadMemory::new(usize::MAX / 2, 0);
+        Room(Arc::new(Account { memory, used: AtomicUsize::new(0), held: AtomicUsize::new(0) }))
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        self.memory.held.fetch_sub(*self.held.get_mut(), Ordering::Relaxed);
     }
 }
 
@@ -74,21 +153,53 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rooms_share_the_memory_and_give_it_back() {
-        let memory = UploadMemory::new(10 * PIECE);
-        let mut first = memory.enter(10 * PIECE).expect("room");
+    fn accounts_share_the_memory_and_give_it_back() {
+        let memory = UploadMemory::new(10 * PIECE, 10 * PIECE);
+        let first = memory.enter(10 * PIECE).expect("room");
         assert_eq!(memory.held_bytes(), 0, "what is only announced takes no room");
-        first.grow_to(1).expect("room");
-        first.grow_to(6 * PIECE).expect("room");
-        first.grow_to(PIECE).expect("room");
-        assert_eq!(memory.held_bytes(), 6 * PIECE);
+        first.take(1).expect("room");
+        first.take(6 * PIECE - 1).expect("room");
+        assert_eq!((memory.held_bytes(), first.used()), (6 * PIECE, 6 * PIECE));
         assert!(memory.enter(5 * PIECE).is_err());
-        let mut second = memory.enter(0).expect("room");
-        assert_eq!(second.grow_to(5 * PIECE), Err(NoRoom));
-        second.grow_to(4 * PIECE).expect("room");
+        let second = memory.enter(0).expect("room");
+        assert_eq!(second.take(5 * PIECE), Err(NoRoom::JustNow));
+        assert_eq!(second.take(11 * PIECE), Err(NoRoom::AtAll));
+        second.take(4 * PIECE).expect("room");
+        let clone = first.clone();
         drop(first);
-        second.grow_to(10 * PIECE).expect("room");
+        assert_eq!(second.take(PIECE), Err(NoRoom::JustNow), "a clone keeps the account");
+        drop(clone);
+        second.take(6 * PIECE).expect("room");
         drop(second);
         assert_eq!(memory.held_bytes(), 0);
+    }
+
+    #[test]
+    fn large_uploads_leave_a_part_to_small_ones() {
+        let all = 1 << 30;
+        let memory = UploadMemory::new(all, all / 2);
+        let bomb = memory.enter(0).expect("room");
+        while bomb.take(SMALL).is_ok() {}
+        assert_eq!(memory.held_bytes(), all - LEFT_TO_SMALL);
+        assert_eq!(bomb.take(SMALL), Err(NoRoom::AtAll));
+        assert_eq!(memory.enter(0).expect("room").take(2 * SMALL), Err(NoRoom::JustNow));
+        for small in 0..LEFT_TO_SMALL / SMALL {
+            // Kept until the end of the test.
+            std::mem::forget(memory.enter(0).map(|room| room.take(SMALL).map(|()| room)).expect("room"));
+            assert_eq!(memory.held_bytes(), all - LEFT_TO_SMALL + (small + 1) * SMALL);
+        }
+    }
+
+    #[test]
+    fn what_is_freed_can_be_taken_by_others() {
+        let memory = UploadMemory::new(64 * LARGE_PIECE, 0);
+        let room = memory.enter(0).expect("room");
+        room.take(32 * LARGE_PIECE).expect("room");
+        room.give_back(20 * LARGE_PIECE);
+        assert_eq!(memory.held_bytes(), 12 * LARGE_PIECE);
+        room.hold_exactly(3 * LARGE_PIECE).expect("room");
+        assert_eq!((room.used(), memory.held_bytes()), (3 * LARGE_PIECE, 3 * LARGE_PIECE));
+        room.hold_exactly(5 * LARGE_PIECE).expect("room");
+        assert_eq!(memory.held_bytes(), 5 * LARGE_PIECE);
     }
 }

@@ -5,6 +5,7 @@
 pub(crate) mod counted;
 mod events;
 mod families;
+mod integrity;
 mod jobs;
 mod stores;
 
@@ -19,7 +20,7 @@ use crate::state::ApiState;
 /// they do not answer.
 pub async fn metrics_text(state: &ApiState) -> String {
     let mut families = state.metrics.families();
-    let under_way = state.limits.requests_at_once.saturating_sub(state.requests.available_permits());
+    let under_way = state.limits.requests_at_once.saturating_sub(state.places.free());
     let held = state.uploads.held_bytes();
     families.extend([
         gauges("pulseward_requests_under_way", "Requests that are being answered.", [([], under_way as f64)]),
@@ -30,6 +31,7 @@ pub async fn metrics_text(state: &ApiState) -> String {
         families.push(gauges("pulseward_fold_queue_patients", help, [([], waiting as f64)]));
     }
     families.extend(jobs::families(&state.platform).await);
+    families.extend(integrity::families(&state.platform).await);
     families.extend(events::family(&state.platform).await);
     families.extend(stores::families(&state.platform.upkeep.store_counts()));
     text_of(families)

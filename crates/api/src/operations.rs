@@ -1,17 +1,24 @@
 //! What operators and tools ask: is it alive, is it ready, what does it speak.
 
+use std::time::Duration;
+
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 use axum::{Json, Router};
+use platform::{Damage, PlatformError};
 use serde::Serialize;
-use store::FailingJobs;
+use store::{DamagedRowCount, FailingJobs, ObjectFault, StoreError};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::document::DOCUMENT;
 use crate::error::Result;
 use crate::state::ApiState;
+
+/// Longest time of an answer about readiness. What asks has a limit too, often of a second, and takes no answer for a
+/// program that has to be started again.
+const LONGEST_CHECK: Duration = Duration::from_millis(900);
 
 /// The routes.
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {
@@ -40,6 +47,60 @@ struct Readiness {
     /// Background work that fails; absent when none does. Requests are answered all the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     failing_jobs: Vec<FailingKind>,
+    /// Sealed files that are missing or damaged; absent when there are none. Everything else is answered all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    damaged_files: Option<DamagedFiles>,
+    /// Rows of the database that are damaged; absent when none were found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    damaged_rows: Option<DamagedRows>,
+}
+
+/// Rows that are not what was stored.
+#[derive(Serialize, utoipa::ToSchema)]
+struct DamagedRows {
+    /// Stretches of rows.
+    #[schema(example = 1)]
+    stretches: u64,
+    /// What some of them are of.
+    #[schema(example = "activity")]
+    example: Option<String>,
+}
+
+impl DamagedRows {
+    fn of(found: DamagedRowCount) -> Option<Self> {
+        let DamagedRowCount { stretches, example } = found;
+        (stretches > 0).then_some(DamagedRows { stretches, example })
+    }
+}
+
+/// Sealed files that cannot be read. Their patients are not named here: `pulseward doctor` names them.
+#[derive(Serialize, utoipa::ToSchema)]
+struct DamagedFiles {
+    /// Files that are not there.
+    #[schema(example = 1)]
+    missing: u64,
+    /// Files that are not what was written.
+    #[schema(example = 0)]
+    damaged: u64,
+    /// One of them: type, period and file.
+    #[schema(example = "type=ppg2/day=2026-11-20/000001-00c0ffee00c0ffee.parquet")]
+    example: String,
+}
+
+impl DamagedFiles {
+    fn of(damage: &Damage) -> Option<Self> {
+        damage.any().map(|objects| DamagedFiles {
+            missing: damage.count(ObjectFault::Missing),
+            damaged: damage.count(ObjectFault::Damaged),
+            example: without_patient(&objects.example),
+        })
+    }
+}
+
+/// A path without the part that names the patient: anybody may ask whether the service is ready.
+fn without_patient(path: &str) -> String {
+    let parts = path.split('/').skip(1).filter(|part| !part.starts_with("patient="));
+    parts.collect::<Vec<_>>().join("/")
 }
 
 /// Background work of a kind that fails. Whose data it works on is not said here: `pulseward doctor` does.
@@ -62,11 +123,34 @@ async fn livez() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
-/// Whether requests can be answered: both databases answer. Names background work that fails.
+/// Whether requests can be answered: both databases and the objects answer. Names background work that fails, and sealed
+/// files that cannot be read.
 #[utoipa::path(get, path = "/readyz", tag = "operations", responses((status = 200, body = Readiness), (status = 503)))]
 async fn readyz(State(state): State<ApiState>) -> Result<Json<Readiness>> {
-    state.platform.upkeep.check_stores().await?;
+    let upkeep = &state.platform.upkeep;
+    let checked = async {
+        futures::try_join!(upkeep.check_stores(), upkeep.failing_jobs(), upkeep.damage(), upkeep.damaged_rows())
+    };
+    let checked = runtime::timeout(LONGEST_CHECK, checked).await;
+    let ((), failing_jobs, damage, damaged_rows) = checked.map_err(|_| PlatformError::from(no_answer()))??;
     let of_kind = |FailingJobs { kind, failing, put_aside }| FailingKind { kind, failing, put_aside };
-    let failing_jobs = state.platform.upkeep.failing_jobs().await?.into_iter().map(of_kind).collect();
-    Ok(Json(Readiness { status: "ok", failing_jobs }))
+    let failing_jobs = failing_jobs.into_iter().map(of_kind).collect();
+    let damaged_files = DamagedFiles::of(&damage);
+    let damaged_rows = DamagedRows::of(damaged_rows);
+    Ok(Json(Readiness { status: "ok", failing_jobs, damaged_files, damaged_rows }))
+}
+
+fn no_answer() -> StoreError {
+    StoreError::Unavailable("a store gave no answer within a second".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damaged_file_is_named_without_its_patient() {
+        let path = "v1/type=ppg2/day=2026-11-20/patient=6f1c9a52-0b0e-4d0b-9d53-1d7f5b1f0001/000001-00c0ffee.parquet";
+        assert_eq!(without_patient(path), "type=ppg2/day=2026-11-20/000001-00c0ffee.parquet");
+    }
 }

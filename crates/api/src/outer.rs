@@ -17,15 +17,17 @@ use axum::{Json, Router};
 use http_body::{Frame, SizeHint};
 use platform::PlatformError;
 use tokio::sync::OwnedSemaphorePermit;
+use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 
+use crate::callers::{Caller, Proven, ProvenCaller};
 use crate::compression;
 use crate::error::{ApiError, ErrorBody};
 use crate::load::NoRoom;
-use crate::rate_limit::{Allowance, Caller, Proven, RateLimit};
+use crate::rate_limit::{Allowance, RateLimit};
 use crate::state::ApiState;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -64,16 +66,17 @@ fn client_address(extensions: &Extensions) -> ClientAddress {
 
 /// Surrounds every route, also those that are not there.
 pub(crate) fn wrap(router: Router<ApiState>, state: ApiState) -> Router<ApiState> {
-    // The fallback is inside of the layer, so that unknown addresses are counted, limited and answered like all
-    // others.
-    router
-        .fallback(async || StatusCode::NOT_FOUND)
-        .layer(CatchPanicLayer::custom(panicked))
-        .layer(from_fn_with_state(state, surround))
-        .layer(where_absent(CACHE_CONTROL, "no-store"))
-        .layer(where_absent(REFERRER_POLICY, "no-referrer"))
-        .layer(where_absent(X_CONTENT_TYPE_OPTIONS, "nosniff"))
+    // The outermost first. All in one layer of the router, which boxes and clones each of its layers for each request.
+    let layers = ServiceBuilder::new()
         .layer(compression::layer())
+        .layer(where_absent(X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .layer(where_absent(REFERRER_POLICY, "no-referrer"))
+        .layer(where_absent(CACHE_CONTROL, "no-store"))
+        .layer(from_fn_with_state(state, surround))
+        .layer(CatchPanicLayer::custom(panicked));
+    // The fallback is inside of the layers, so that unknown addresses are counted, limited and answered like all
+    // others.
+    router.fallback(async || StatusCode::NOT_FOUND).layer(layers)
 }
 
 /// A header of every answer that does not say otherwise.
@@ -81,20 +84,25 @@ fn where_absent(name: HeaderName, value: &'static str) -> SetResponseHeaderLayer
     SetResponseHeaderLayer::if_not_present(name, HeaderValue::from_static(value))
 }
 
-async fn surround(State(state): State<ApiState>, mut request: Request, next: Next) -> Response {
+async fn surround(State(state): State<ApiState>, request: Request, next: Next) -> Response {
     let began = runtime::Instant::now();
     // Never the client's: what it sends could be anything, and goes into the log.
     let request_id = format!("{:016x}", u64::from_be_bytes(state.platform.core.random_bytes()));
     // The route and not the path: a path can hold a voucher code, and a query can hold an API key.
     let matched = request.extensions().get::<MatchedPath>().cloned();
     let route = matched.as_ref().map_or("none", MatchedPath::as_str);
-    let span = tracing::info_span!("request", method = %request.method(), route, request_id, status = Empty);
+    // Of the level of the gravest lines: at a lower one, `--log warn` would have left failures without their id.
+    let span = tracing::error_span!("request", method = %request.method(), route, request_id, status = Empty);
     let method = request.method().clone();
+    let address = client_address(request.extensions()).0;
+    let caller = state.callers.caller(request.uri(), request.headers(), address);
     // Before anything is done for the request: what is over the limit must cost next to nothing.
-    let counted = if PROBES.contains(&route) { None } else { count(&state, &mut request) };
-    let response = match &counted {
-        Some(Counted { allowance: Allowance { retry_after_s: Some(seconds), .. }, .. }) => too_many_requests(*seconds),
-        _ => admit(&state, route, request, next, &span).await,
+    let counted = if PROBES.contains(&route) { None } else { count(&state, caller) };
+    let (response, proven) = match &counted {
+        Some(Counted { allowance: Allowance { retry_after_s: Some(seconds), .. }, .. }) => {
+            (too_many_requests(*seconds), Proven::default())
+        }
+        _ => admit(&state, caller, Route { route, span: &span }, (request, next)).await,
     };
     // Refusals of extractors and of the router come as plain text; clients are promised JSON with a code.
     let mut response = shape_error(response);
@@ -104,10 +112,15 @@ async fn surround(State(state): State<ApiState>, mut request: Request, next: Nex
     let headers = response.headers_mut();
     if let Some(counted) = counted {
         // Only now: the handler's extractor has said whether the credential is valid.
-        let allowance = counted.settled();
+        let allowance = counted.settled(&proven);
         headers.insert(RATE_LIMIT, HeaderValue::from(allowance.limit));
         headers.insert(RATE_REMAINING, HeaderValue::from(allowance.remaining));
     }
+    if proven.is_set() {
+        state.callers.note(caller);
+        response.extensions_mut().insert(ProvenCaller);
+    }
+    let headers = response.headers_mut();
     // On every answer, so that a person who reports a fault can name the log lines.
     if let Ok(value) = HeaderValue::from_str(&request_id) {
         headers.insert(REQUEST_ID, value);
@@ -122,14 +135,13 @@ struct Counted {
     limit: Arc<RateLimit>,
     caller: Caller,
     allowance: Allowance,
-    proven: Proven,
     now_ms: i64,
 }
 
 impl Counted {
     /// What is left once it is known whether the credential is valid.
-    fn settled(&self) -> Allowance {
-        if self.proven.is_set() {
+    fn settled(&self, proven: &Proven) -> Allowance {
+        if proven.is_set() {
             return self.limit.settle(self.caller, self.allowance, self.now_ms);
         }
         self.allowance
@@ -137,26 +149,41 @@ impl Counted {
 }
 
 /// Counts a request; `None` without a limit.
-fn count(state: &ApiState, request: &mut Request) -> Option<Counted> {
+fn count(state: &ApiState, caller: Caller) -> Option<Counted> {
     let limit = state.rate_limit.clone()?;
-    let address = client_address(request.extensions()).0;
-    let caller = limit.caller(request.uri(), request.headers(), address);
     let now_ms = state.platform.core.now_ms();
     let allowance = limit.take(caller, now_ms);
-    let proven = Proven::default();
-    request.extensions_mut().insert(proven.clone());
-    Some(Counted { limit, caller, allowance, proven, now_ms })
+    Some(Counted { limit, caller, allowance, now_ms })
 }
 
-/// Answers a request if there is not too much to do already. Probes are always answered: a node that is asked too much
-/// is not a node that has to be started again.
-async fn admit(state: &ApiState, route: &str, request: Request, next: Next, span: &Span) -> Response {
+/// Where a request goes, and the span that it is answered in.
+struct Route<'request> {
+    route: &'request str,
+    span: &'request Span,
+}
+
+/// Answers a request if there is not too much to do already, and whether the caller has proven to be known. Probes are
+/// always answered: a node that is asked too much is not a node that has to be started again.
+async fn admit(
+    state: &ApiState,
+    caller: Caller,
+    Route { route, span }: Route<'_>,
+    (mut request, next): (Request, Next),
+) -> (Response, Proven) {
+    let is_probe = PROBES.contains(&route);
     // Refused and not queued: a client that waits for a place holds its connection and its memory meanwhile.
-    let permit = match state.requests.clone().try_acquire_owned() {
-        Ok(permit) => Some(permit),
-        Err(_) if PROBES.contains(&route) => None,
-        Err(_) => return ApiError::Overloaded(NoRoom).into_response(),
-    };
+    let refused = || (ApiError::Overloaded(NoRoom::JustNow).into_response(), Proven::default());
+    let permit = state.places.enter();
+    if permit.is_none() && !is_probe {
+        return refused();
+    }
+    let is_stranger = !is_probe && !state.callers.is_known(caller);
+    let share = if is_stranger { state.places.share(caller.address) } else { None };
+    if is_stranger && share.is_none() {
+        return refused();
+    }
+    let proven = Proven::with(share);
+    request.extensions_mut().insert(proven.clone());
     let nowhere = has_nul(request.uri().path());
     let answering = async { if nowhere { StatusCode::NOT_FOUND.into_response() } else { next.run(request).await } };
     // A panic is the fault of one request: it answers 500, and the process and all other requests go on.
@@ -164,9 +191,11 @@ async fn admit(state: &ApiState, route: &str, request: Request, next: Next, span
     match permit {
         // What is streamed is under way until it has been sent.
         _ if response.body().size_hint().exact().is_none() => {
-            response.map(|body| Body::new(Streamed { body, span: span.clone(), _permit: permit }))
+            let body =
+                |body| Body::new(Streamed { body, span: span.clone(), _permit: permit, _proven: proven.clone() });
+            (response.map(body), proven)
         }
-        _ => response,
+        _ => (response, proven),
     }
 }
 
@@ -175,6 +204,8 @@ struct Streamed {
     body: Body,
     span: Span,
     _permit: Option<OwnedSemaphorePermit>,
+    /// With the share of a stranger, as long as the caller is one.
+    _proven: Proven,
 }
 
 impl HttpBody for Streamed {

@@ -19,8 +19,14 @@ pub(crate) fn platform_status(error: &PlatformError) -> (StatusCode, String) {
         PlatformError::Oauth { code: "invalid_client", .. } => (StatusCode::UNAUTHORIZED, "invalid_client"),
         PlatformError::Malformed { code, .. } | PlatformError::Oauth { code, .. } => (StatusCode::BAD_REQUEST, *code),
         PlatformError::Invalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, "invalid"),
-        PlatformError::TooMany { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_requests"),
+        PlatformError::TooMany { .. } | PlatformError::ExportTooSoon { .. } => {
+            (StatusCode::TOO_MANY_REQUESTS, "too_many_requests")
+        }
         PlatformError::Store(StoreError::Unavailable(_)) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+        // Refused and not shown as it is: a changed value looks like any other. It passes when the data are restored.
+        PlatformError::Store(StoreError::Damaged(_) | StoreError::DamagedRows(_)) => {
+            (StatusCode::SERVICE_UNAVAILABLE, "data_damaged")
+        }
         // No code of its own: a client can do nothing about it, and the log has the reason.
         PlatformError::Store(_) | PlatformError::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
     };

@@ -9,19 +9,11 @@
 //! that they come from, or guessing would be free. A first request that proves valid is given back to the address.
 //! Counts are this node's own.
 
-use std::borrow::Cow;
-use std::hash::BuildHasher;
-use std::net::{IpAddr, Ipv6Addr};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use axum::http::header::AUTHORIZATION;
-use axum::http::request::Parts;
-use axum::http::{HeaderMap, Uri};
-use runtime::{HashMap, Hashing};
+use runtime::HashMap;
 
-use crate::parameters::Parameters;
-use crate::portal::cookie::session_cookie;
+use crate::callers::Caller;
 
 const MINUTE_MS: i64 = 60_000;
 /// Tables that are locked apart from each other.
@@ -32,7 +24,6 @@ const LARGEST_SHARD: usize = 8192;
 /// Counts requests.
 pub(crate) struct RateLimit {
     per_minute: u32,
-    hasher: Hashing,
     credentials: [Mutex<HashMap<u64, Minute>>; SHARDS],
     addresses: [Mutex<HashMap<u64, Minute>>; SHARDS],
 }
@@ -54,46 +45,10 @@ pub(crate) struct Allowance {
     pub retry_after_s: Option<u64>,
 }
 
-/// Whose requests are counted together, and how a first one is settled when its credential has proven valid.
-#[derive(Clone, Copy)]
-pub(crate) struct Caller {
-    credential: Option<u64>,
-    address: u64,
-}
-
-/// Set where a credential is found to be valid.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Proven(Arc<AtomicBool>);
-
-impl Proven {
-    /// Whether the credential of the request has proven valid.
-    pub(crate) fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// Notes that the credential of a request is valid, so that it gets a count of its own.
-pub(crate) fn prove(parts: &Parts) {
-    if let Some(Proven(flag)) = parts.extensions.get::<Proven>() {
-        flag.store(true, Ordering::Relaxed);
-    }
-}
-
 impl RateLimit {
     /// Lets so many requests a minute through.
     pub(crate) fn new(per_minute: u32) -> Self {
-        RateLimit {
-            per_minute,
-            hasher: Hashing::default(),
-            credentials: Default::default(),
-            addresses: Default::default(),
-        }
-    }
-
-    /// Who sends a request.
-    pub(crate) fn caller(&self, uri: &Uri, headers: &HeaderMap, address: Option<IpAddr>) -> Caller {
-        let credential = credential_of(uri, headers).map(|credential| self.hasher.hash_one(credential));
-        Caller { credential, address: self.hasher.hash_one(address.map(neighbourhood)) }
+        RateLimit { per_minute, credentials: Default::default(), addresses: Default::default() }
     }
 
     /// Counts a request, if there is one left.
@@ -161,45 +116,24 @@ fn make_room(minutes: &mut HashMap<u64, Minute>, now_ms: i64) {
     }
 }
 
-/// The credential of a request, wherever an extractor may take it from, in the extractors' order. The same credential
-/// written in another way is the same here.
-fn credential_of<'request>(uri: &'request Uri, headers: &'request HeaderMap) -> Option<Cow<'request, [u8]>> {
-    let query = uri.query().unwrap_or_default();
-    let is_escaped = query.contains(['%', '+']);
-    if is_escaped && let Some(token) = Parameters::of(uri).one("token") {
-        return Some(Cow::Owned(token.as_bytes().to_vec()));
-    }
-    let mut tokens = query.split('&').filter_map(|parameter| parameter.strip_prefix("token="));
-    if let Some(token) = tokens.find(|token| !token.is_empty()) {
-        return Some(Cow::Borrowed(token.as_bytes()));
-    }
-    if let Some(value) = headers.get(AUTHORIZATION) {
-        let value = value.as_bytes().trim_ascii();
-        let scheme_end = value.iter().position(|byte| *byte == b' ').unwrap_or(0);
-        return Some(Cow::Borrowed(value[scheme_end..].trim_ascii()));
-    }
-    let header = |name: &str| headers.get(name).map(|value| Cow::Borrowed(value.as_bytes().trim_ascii()));
-    let cookie = || session_cookie(headers).ok().flatten().map(|cookie| Cow::Borrowed(cookie.as_bytes()));
-    ["x-api-key", "x-health-token"].into_iter().find_map(header).or_else(cookie)
-}
-
-/// Addresses that one customer of a network has at their disposal count together.
-fn neighbourhood(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V4(address) => IpAddr::V4(address),
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+    use std::sync::LazyLock;
+
+    use axum::http::{HeaderMap, Uri};
+
     use super::*;
+    use crate::callers::Callers;
 
     const LIMIT: u32 = 3;
 
-    fn caller(limit: &RateLimit, query: &str, address: &str) -> Caller {
+    /// Callers are kept apart by one table in all tests.
+    static CALLERS: LazyLock<Callers> = LazyLock::new(Callers::default);
+
+    fn caller(query: &str, address: &str) -> Caller {
         let uri: Uri = format!("/v1/groups?{query}").parse().expect("an address");
-        limit.caller(&uri, &HeaderMap::new(), Some(address.parse().expect("an address")))
+        CALLERS.caller(&uri, &HeaderMap::new(), Some(address.parse().expect("an address")))
     }
 
     fn take_all(limit: &RateLimit, caller: Caller, now_ms: i64) -> Vec<u32> {
@@ -213,7 +147,7 @@ mod tests {
     #[test]
     fn a_minute_begins_with_the_first_request() {
         let limit = RateLimit::new(LIMIT);
-        let someone = caller(&limit, "", "192.0.2.1");
+        let someone = caller("", "192.0.2.1");
         assert_eq!(take_all(&limit, someone, 5000), [2, 1, 0]);
         let refused = Allowance { limit: LIMIT, remaining: 0, retry_after_s: Some(60) };
         assert_eq!(limit.take(someone, 5000), refused);
@@ -226,11 +160,11 @@ mod tests {
     fn a_guess_counts_for_its_address() {
         let limit = RateLimit::new(LIMIT);
         for guess in 0..LIMIT {
-            assert_eq!(limit.take(caller(&limit, &format!("token=guess{guess}"), "192.0.2.1"), 0).retry_after_s, None);
+            assert_eq!(limit.take(caller(&format!("token=guess{guess}"), "192.0.2.1"), 0).retry_after_s, None);
         }
         for who in ["token=another", "", "token=&token=x"] {
-            assert!(limit.take(caller(&limit, who, "192.0.2.1"), 0).retry_after_s.is_some(), "{who}");
-            assert!(limit.take(caller(&limit, who, "192.0.2.2"), 0).retry_after_s.is_none(), "{who}");
+            assert!(limit.take(caller(who, "192.0.2.1"), 0).retry_after_s.is_some(), "{who}");
+            assert!(limit.take(caller(who, "192.0.2.2"), 0).retry_after_s.is_none(), "{who}");
         }
     }
 
@@ -238,26 +172,26 @@ mod tests {
     fn a_valid_credential_has_a_count_of_its_own_from_every_address() {
         let limit = RateLimit::new(LIMIT);
         for key in ["a", "b", "c", "d", "e"] {
-            let key = caller(&limit, &format!("x=1&token={key}"), "192.0.2.1");
+            let key = caller(&format!("x=1&token={key}"), "192.0.2.1");
             let taken = limit.take(key, 0);
             assert_eq!(limit.settle(key, taken, 0).remaining, 2);
             let again = limit.take(key, 0);
             assert_eq!(limit.settle(key, again, 0).remaining, 1, "settling a second time changes nothing");
         }
-        let elsewhere = caller(&limit, "token=a", "192.0.2.9");
+        let elsewhere = caller("token=a", "192.0.2.9");
         assert_eq!(take_all(&limit, elsewhere, 0), [0]);
-        let nobody = caller(&limit, "", "192.0.2.1");
+        let nobody = caller("", "192.0.2.1");
         assert_eq!(take_all(&limit, nobody, 0), [2, 1, 0], "what proved valid was given back");
     }
 
     #[test]
     fn neighbours_in_a_network_count_together() {
         let limit = RateLimit::new(LIMIT);
-        assert_eq!(take_all(&limit, caller(&limit, "", "2001:db8::1"), 0).len(), 3);
-        assert!(take_all(&limit, caller(&limit, "", "2001:db8::ffff:2"), 0).is_empty());
-        assert_eq!(take_all(&limit, caller(&limit, "", "2001:db8:0:1::1"), 0).len(), 3);
-        assert_eq!(take_all(&limit, caller(&limit, "", "192.0.2.1"), 0).len(), 3);
-        assert!(take_all(&limit, caller(&limit, "", "::ffff:192.0.2.1"), 0).is_empty());
+        assert_eq!(take_all(&limit, caller("", "2001:db8::1"), 0).len(), 3);
+        assert!(take_all(&limit, caller("", "2001:db8::ffff:2"), 0).is_empty());
+        assert_eq!(take_all(&limit, caller("", "2001:db8:0:1::1"), 0).len(), 3);
+        assert_eq!(take_all(&limit, caller("", "192.0.2.1"), 0).len(), 3);
+        assert!(take_all(&limit, caller("", "::ffff:192.0.2.1"), 0).is_empty());
     }
 
     #[test]
@@ -265,31 +199,9 @@ mod tests {
         let limit = RateLimit::new(LIMIT);
         for number in 0..400_000_u32 {
             let address = IpAddr::from(std::net::Ipv4Addr::from_bits(number));
-            limit.take(limit.caller(&Uri::from_static("/"), &HeaderMap::new(), Some(address)), 0);
+            limit.take(CALLERS.caller(&Uri::from_static("/"), &HeaderMap::new(), Some(address)), 0);
         }
         let kept: usize = limit.addresses.iter().map(|shard| shard.lock().expect("a lock").len()).sum();
         assert!(kept <= SHARDS * LARGEST_SHARD, "{kept}");
-    }
-
-    #[test]
-    fn the_credential_is_found_where_extractors_look() {
-        let of = |uri: &'static str, name: &'static str, value: &str| {
-            let headers =
-                HeaderMap::from_iter([(axum::http::HeaderName::from_static(name), value.parse().expect("a header"))]);
-            credential_of(&Uri::from_static(uri), &headers).map(Cow::into_owned)
-        };
-        assert_eq!(of("/?a=1&token=k", "authorization", "Bearer t"), Some(b"k".to_vec()));
-        for written in ["Bearer t", "bearer   t ", "BEARER t"] {
-            assert_eq!(of("/?token=", "authorization", written), Some(b"t".to_vec()), "{written}");
-        }
-        for written in
-            ["/?token=pwk_t", "/?token=pwk%5Ft", "/?token=pwk%5ft&a=1", "/?%74oken=pwk_t", "/?a=+&token=pwk_t"]
-        {
-            assert_eq!(of(written, "accept", "*/*"), Some(b"pwk_t".to_vec()), "{written}");
-        }
-        assert_eq!(of("/", "x-api-key", " k "), Some(b"k".to_vec()));
-        assert_eq!(of("/", "x-health-token", "t"), Some(b"t".to_vec()));
-        assert_eq!(of("/", "cookie", "a=1; pulseward_session=s"), Some(b"s".to_vec()));
-        assert_eq!(of("/?tokens=x", "accept", "*/*"), None);
     }
 }

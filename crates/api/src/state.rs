@@ -1,17 +1,26 @@
 //! What every handler may use, and how much requests may ask for.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use platform::Platform;
 use tokio::sync::Semaphore;
 
+use super::callers::Callers;
 use super::load::UploadMemory;
 use super::metrics::counted::Metrics;
+use super::places::Places;
 use super::rate_limit::RateLimit;
 
-/// What every handler may use.
+/// What every handler may use. Clones share it.
+///
+/// One reference: the router clones it several times for each request, and a count for each part would be as many
+/// writes to memory that the cores share.
 #[derive(Clone)]
-pub struct ApiState {
+pub struct ApiState(Arc<Shared>);
+
+/// What all clones of the state share.
+pub struct Shared {
     /// The service.
     pub platform: Platform,
     /// What a request may ask for at most.
@@ -19,7 +28,8 @@ pub struct ApiState {
     /// What is counted.
     pub metrics: Metrics,
     pub(crate) rate_limit: Option<Arc<RateLimit>>,
-    pub(crate) requests: Arc<Semaphore>,
+    pub(crate) callers: Arc<Callers>,
+    pub(crate) places: Places,
     pub(crate) uploads: UploadMemory,
     /// Streams of events, which last: they may not take all places of requests.
     pub(crate) streams: Arc<Semaphore>,
@@ -28,17 +38,26 @@ pub struct ApiState {
 impl ApiState {
     /// The service with limits to what is asked of it.
     pub fn new(platform: Platform, limits: Limits) -> Self {
-        ApiState {
+        ApiState(Arc::new(Shared {
             platform,
             metrics: Metrics::default(),
             rate_limit: limits.requests_per_minute.map(|per_minute| Arc::new(RateLimit::new(per_minute))),
-            // The semaphore panics above its largest number.
-            requests: Arc::new(Semaphore::new(limits.requests_at_once.min(Semaphore::MAX_PERMITS))),
-            // At most half: boards that stay open all day may not shut out the requests of apps.
+            callers: Arc::default(),
+            places: Places::new(limits.requests_at_once),
+            // At most half: boards that stay open all day may not shut out the requests of apps. The semaphore panics above
+            // its largest number.
             streams: Arc::new(Semaphore::new(limits.requests_at_once.min(Semaphore::MAX_PERMITS).div_ceil(2))),
-            uploads: UploadMemory::new(limits.upload_memory_bytes),
+            uploads: UploadMemory::new(limits.upload_memory_bytes, limits.largest_upload_bytes()),
             limits,
-        }
+        }))
+    }
+}
+
+impl Deref for ApiState {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
     }
 }
 
@@ -53,8 +72,7 @@ pub struct Limits {
     pub requests_per_minute: Option<u32>,
     /// Requests that are answered at the same time.
     pub requests_at_once: usize,
-    /// Memory that uploads under way are counted with, bytes: as sent and twice as expanded, because rows are made of
-    /// the expanded text while it is still there.
+    /// Memory that uploads under way may take, bytes: as sent, as expanded, and all that becomes of it until it is stored.
     pub upload_memory_bytes: usize,
 }
 
@@ -72,7 +90,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The upload memory that a single largest sync needs, bytes.
+    /// The upload memory that a single largest sync needs, bytes: as sent and twice as expanded, because rows are made of
+    /// the expanded text while it is still there.
     pub fn largest_upload_bytes(&self) -> usize {
         self.sync_bytes + 2 * self.sync_expanded_bytes
     }

@@ -187,7 +187,7 @@ impl World {
         for (place, value) in places {
             path = path.replace(place, value);
         }
-        assert!(!path.contains('{'), "nothing stands for a part of {path}");
+        assert!(!path.contains('{'), "nothing replaces a part of {path}");
         path
     }
 

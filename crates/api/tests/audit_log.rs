@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use store::{ActorRole, Audit, AuditEntryId, Entity, EntityId, GroupCode, NewAuditEntry, Role, UserId, UserRole};
 
 #[tokio::test]
-async fn the_log_tells_what_the_caller_did() {
+async fn the_log_says_what_the_caller_did() {
     let story = Story::begin().await;
     let key = story.key_of("ada@example.org", Role::Researcher).await;
     let ada = story.platform.identity.account_by_email("ada@example.org").await.expect("an account").uuid;

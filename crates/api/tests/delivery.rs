@@ -193,7 +193,7 @@ async fn message_that_cannot_be_delivered_does_not_hold_up_others() {
 }
 
 #[tokio::test]
-async fn events_expire_after_thirty_days_and_what_is_owed_does_not() {
+async fn events_expire_after_thirty_days_and_undelivered_messages_do_not() {
     let story = Story::begin().await;
     let key = story.key_of("ada@example.org", Role::Researcher).await;
     let group = story.group(&key).await;

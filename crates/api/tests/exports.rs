@@ -144,6 +144,7 @@ async fn an_archive_has_a_file_for_each_type_and_colour() {
 
     let manifest: Value = serde_json::from_slice(&entry(&archive, "manifest.json")).expect("JSON");
     assert_eq!(manifest["time_zones"], json!(["Europe/Zurich"]));
+    assert_eq!(manifest["software"]["time_zone_tables"], json!(vitals::zone::tables_version()));
     assert_eq!(manifest["request"]["types"], json!(["activity", "ppg2", "ecg", "tests"]));
     assert_eq!(manifest["request"]["client_date_from"], "2025-11-19T00:00:00.000");
     assert_eq!(manifest["request"]["patient"], study.patient.uuid.as_str());
@@ -319,7 +320,7 @@ async fn a_damaged_segment_never_becomes_an_archive() {
                 assert_eq!(study.work().await, 1);
                 let ended = study.status(&text(&created["id"])).await;
                 assert_eq!(ended["status"], "failed", "{format}, {position}: {ended}");
-                assert_eq!(ended["error"], "stored data could not be read; the operator has been told");
+                assert_eq!(ended["error"], "stored data could not be read; the operator has been notified");
             }
         }
         let left = objects.listed(&format!("exports/patient={}", study.patient.uuid)).await.expect("a list");

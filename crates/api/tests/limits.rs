@@ -122,6 +122,56 @@ async fn an_upload_that_does_not_fit_is_refused_and_nothing_of_it_is_stored() {
 }
 
 #[tokio::test]
+async fn an_upload_whose_rows_would_never_fit_is_too_large_and_says_what_to_do() {
+    let limits = Limits {
+        upload_memory_bytes: 1 << 20,
+        sync_bytes: 300 << 10,
+        sync_expanded_bytes: 300 << 10,
+        ..Limits::default()
+    };
+    let story = Story::begin_with(limits).await;
+    let key = story.key_of("rita@study.example", Role::Researcher).await;
+    let group = story.group(&key).await;
+    let patient = story.patient(&key, &group, json!({})).await;
+    let zeros = vec!["0"; 140_000].join(",");
+    let body: Value = serde_json::from_str(&format!(r#"{{"data": {{"ppg1": {{"ppg": [{zeros}]}}}}}}"#)).unwrap();
+    let refused = story.post_as("/health/v1/sync", &patient.health_token, body).await;
+    assert!(refused.status == 413 || refused.status == 422, "{refused:?}");
+    let block = format!(r#"{{"data": {{"ppg1": [{{"start": {START_MS}, "rate_hz": 25, "ppg": [{zeros}]}}]}}}}"#);
+    let body: Value = serde_json::from_str(&block).unwrap();
+    let refused = story.post_as("/health/v1/sync", &patient.health_token, body).await;
+    assert_eq!(refused.error(), (413, "too_large"));
+    assert!(text(&refused.body["message"]).contains("several"), "{refused:?}");
+    assert_eq!(refused.header("retry-after"), "");
+    let counted = metrics_text(&story.state).await;
+    assert!(counted.contains("\npulseward_upload_memory_bytes 0\n"), "{counted}");
+}
+
+#[tokio::test]
+async fn strangers_of_one_address_leave_places_to_others_and_to_who_is_known() {
+    let story = Story::begin_with(Limits { requests_at_once: 16, ..Limits::default() }).await;
+    let key = story.key_of("rita@study.example", Role::Researcher).await;
+    let path = format!("/integration/v1/groups?token={key}");
+    assert_eq!(get_from(&story, &path, "192.0.2.1").await.status, 200, "known from here on");
+    let slow = async || {
+        let body = Body::from_stream(futures::stream::pending::<Result<Bytes, std::io::Error>>());
+        let request = Request::post("/users/login").header("content-type", "application/json");
+        let mut request = request.body(body).unwrap();
+        request.extensions_mut().insert(ClientAddress(Some("192.0.2.1".parse().unwrap())));
+        story.send(request).await
+    };
+    let mut waiting = futures::stream::FuturesUnordered::new();
+    waiting.extend((0..2).map(|_| Box::pin(slow())));
+    assert!(futures::poll!(futures::StreamExt::next(&mut waiting)).is_pending());
+    let stranger = get_from(&story, "/openapi.json", "192.0.2.1").await;
+    assert_eq!(stranger.error(), (503, "overloaded"), "the address has its share");
+    assert_eq!(get_from(&story, "/openapi.json", "192.0.2.2").await.status, 200);
+    assert_eq!(get_from(&story, &path, "192.0.2.1").await.status, 200);
+    drop(waiting);
+    assert_eq!(get_from(&story, "/openapi.json", "192.0.2.1").await.status, 200);
+}
+
+#[tokio::test]
 async fn more_requests_than_can_be_answered_at_once_are_refused_but_probes_are_not() {
     let story = Story::begin_with(Limits { requests_at_once: 0, ..limited(100) }).await;
     let refused = story.get("/openapi.json").await;
@@ -132,7 +182,7 @@ async fn more_requests_than_can_be_answered_at_once_are_refused_but_probes_are_n
 }
 
 #[tokio::test]
-async fn metrics_count_routes_and_rows_and_tell_no_secret() {
+async fn metrics_count_routes_and_rows_and_show_no_secret() {
     let story = Story::begin().await;
     let key = story.key_of("rita@study.example", Role::Researcher).await;
     let group = story.group(&key).await;

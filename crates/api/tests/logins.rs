@@ -181,7 +181,7 @@ async fn logging_out_of_the_users_cloud_ends_the_health_cloud_too() {
 }
 
 #[tokio::test]
-async fn a_password_from_staff_lets_in_for_one_token_until_it_is_changed() {
+async fn a_password_from_staff_is_good_for_one_token_until_it_is_changed() {
     let story = Story::begin().await;
     let (key, _, grace) = with_grace(&story).await;
     let reset = format!("/integration/v1/patients/{}/reset-password?token={key}", grace.uuid);
@@ -300,7 +300,7 @@ async fn a_health_token_ends_with_what_it_rests_on() {
 }
 
 #[tokio::test]
-async fn devices_are_told_to_whoever_may_read() {
+async fn devices_are_shown_to_anyone_who_may_read() {
     let story = Story::begin().await;
     let (key, _, grace) = with_grace(&story).await;
     let body = json!({"device": {"serial_number": "B1", "device_type": "band", "battery_level": 80}, "data": {}});
@@ -354,7 +354,7 @@ async fn a_retired_key_verifies_while_its_tokens_can_be_refreshed() {
 }
 
 #[tokio::test]
-async fn whoever_logs_out_with_an_expired_token_ends_the_login() {
+async fn logging_out_with_an_expired_token_ends_the_login() {
     for (cloud, other) in [("/users", "/health"), ("/health", "/health")] {
         let story = Story::begin().await;
         let (_, _, grace) = with_grace(&story).await;

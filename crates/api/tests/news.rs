@@ -119,7 +119,7 @@ async fn what_is_missing_is_named_and_no_partial_sum_is_shown() {
 }
 
 #[tokio::test]
-async fn acceleration_tells_how_much_the_patient_moved() {
+async fn acceleration_says_how_much_the_patient_moved() {
     let study = Study::begin().await;
     let taken_ms = START_MS - MINUTE_MS;
     study.story.sync(&study.patient, healthy_row(taken_ms)).await;

@@ -207,7 +207,7 @@ async fn a_polysomnography_gives_its_own_sums() {
 }
 
 #[tokio::test]
-async fn raw_waveforms_are_a_check_beside_the_bracelet_s_values() {
+async fn raw_waveforms_are_a_check_of_the_bracelet_s_values() {
     let Some(ecg) = lines("ecg/mitdb_100_first10min_ecg_360hz_uV.csv.gz") else { return };
     let Some(truth) = lines("ecg/mitdb_100_first10min_beats.csv") else { return };
     let Some(ppg) = lines("ppg/bidmc01_open_125hz.csv.gz") else { return };
@@ -225,7 +225,7 @@ async fn raw_waveforms_are_a_check_beside_the_bracelet_s_values() {
     assert_eq!((&check["pieces"], &check["good_percent"]), (&json!(20), &json!(100.0)));
     assert!((value(&check["heart_rate"]) - beats_per_min).abs() < 1.0, "{check}");
     assert!(value(&check["heart_rate_difference"]) < 2.0, "{check}");
-    assert_eq!(heart_rate["avg_daily_heart_rate"], beats_per_min.round(), "the bracelet's value stands");
+    assert_eq!(heart_rate["avg_daily_heart_rate"], beats_per_min.round(), "the bracelet's value is kept");
 
     let codes: Vec<f64> =
         ppg.iter().map(|line| (number(line.split(',').nth(2).expect("pleth")) * 1023.0).round()).collect();

@@ -47,7 +47,7 @@ async fn nobody_gets_in_without_a_credential() {
 }
 
 #[tokio::test]
-async fn unknown_addresses_and_methods_are_told_apart() {
+async fn unknown_addresses_and_methods_are_distinguished() {
     let story = Story::begin().await;
     for path in ["/nowhere", "/integration/v1/nowhere", "/users/", "/health/v1/nothing"] {
         assert_eq!(story.get(path).await.error(), (404, "not_found"), "{path}");
@@ -237,7 +237,7 @@ async fn an_activation_is_checked_as_a_whole() {
 }
 
 #[tokio::test]
-async fn guessing_is_slowed_and_tells_nothing() {
+async fn guessing_is_slowed_and_reveals_nothing() {
     let story = Story::begin().await;
     let key = story.key_of("ada@example.org", Role::Researcher).await;
     let group = story.group(&key).await;

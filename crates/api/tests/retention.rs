@@ -49,7 +49,7 @@ async fn rows_go_when_their_time_has_come_and_summaries_stay() {
     assert_eq!((counts("2025-11-01").await, counts("2025-11-19").await), ([0, 0], [1, 4]));
     let raw = "/health/v2/raw-metrics/activity?from_date=2025-11-01T00:00:00Z&to_date=2025-11-01T12:00:00Z";
     assert_eq!(story.get_as(raw, &patient.health_token).await.ok(), json!([]));
-    assert_eq!(story.get(&summary).await.ok(), before, "what was derived stands");
+    assert_eq!(story.get(&summary).await.ok(), before, "what was derived is kept");
 
     // Late rows of retired days are rejected, and nothing is computed again from what is left.
     let data = json!({"data": activity(FIRST_MS + 120_000, 200)});

@@ -16,6 +16,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
 use tracing::subscriber::DefaultGuard;
 use tracing_subscriber::Registry;
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
 
@@ -104,12 +105,9 @@ async fn store_operations_are_under_the_request_that_asks_for_them() {
     assert_eq!(stray.count(), 0, "{spans:#?}");
 }
 
-#[tokio::test]
-async fn store_operations_of_a_streamed_answer_are_under_its_request() {
-    let _turn = TURN.lock().await;
-    let story = Story::begin().await;
-    let key = story.key_of("ada@study.example", Role::Researcher).await;
-    let ada = story.platform.identity.account_by_email("ada@study.example").await.unwrap();
+/// Entries of an account, two pages and a rest.
+async fn record_entries(story: &Story, email: &str) {
+    let ada = story.platform.identity.account_by_email(email).await.unwrap();
     let entry = |number: i64| NewAuditEntry {
         id: AuditEntryId::new(format!("{number:024x}")),
         action_type: "PATIENT_UPDATE".to_owned(),
@@ -123,6 +121,14 @@ async fn store_operations_of_a_streamed_answer_are_under_its_request() {
     // Two pages and a rest: the last is read while the answer is being sent.
     let entries = (0..2_500).map(entry).collect();
     story.platform.core.users().record(Audit { entries, clock: Arc::new(|| START_MS) }).await.unwrap();
+}
+
+#[tokio::test]
+async fn store_operations_of_a_streamed_answer_are_under_its_request() {
+    let _turn = TURN.lock().await;
+    let story = Story::begin().await;
+    let key = story.key_of("ada@study.example", Role::Researcher).await;
+    record_entries(&story, "ada@study.example").await;
     let (captured, _guard) = Captured::begin();
     let path = format!("/integration/v1/patients/audit/logs?token={key}&from={START_MS}&to={START_MS}");
     let answer = story.open(Request::get(path).body(Body::empty()).unwrap()).await;
@@ -134,6 +140,69 @@ async fn store_operations_of_a_streamed_answer_are_under_its_request() {
     let mut pages = captured.take();
     pages.retain(|span| span != "store users api_keys.note_key_used");
     assert_eq!(pages, [page, page]);
+}
+
+/// A line, with the id of the request that it belongs to.
+type LineOfRequest = (String, Option<String>);
+
+/// What was logged.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<LineOfRequest>>>);
+
+/// One field of a span or a line.
+struct Wanted(&'static str, Option<String>);
+
+impl Visit for Wanted {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        if field.name() == self.0 {
+            self.1 = Some(format!("{value:?}"));
+        }
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.record_debug(field, &format_args!("{value}"));
+    }
+}
+
+/// The id of a request, kept with its span.
+struct RequestId(Option<String>);
+
+impl<S: tracing::Subscriber + for<'span> LookupSpan<'span>> Layer<S> for Lines {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let mut wanted = Wanted("request_id", None);
+        attributes.record(&mut wanted);
+        context.span(id).unwrap().extensions_mut().insert(RequestId(wanted.1));
+    }
+
+    fn on_event(&self, event: &tracing::Event<'_>, context: Context<'_, S>) {
+        let mut message = Wanted("message", None);
+        event.record(&mut message);
+        let mut spans = context.event_scope(event).into_iter().flatten();
+        let id = spans.find_map(|span| span.extensions().get::<RequestId>().and_then(|id| id.0.clone()));
+        self.0.lock().unwrap().push((message.1.unwrap_or_default(), id));
+    }
+}
+
+#[tokio::test]
+async fn answer_that_is_broken_off_is_logged_with_its_request_id_at_every_level() {
+    let _turn = TURN.lock().await;
+    for level in [LevelFilter::INFO, LevelFilter::ERROR] {
+        let story = Story::begin().await;
+        let key = story.key_of("ada@study.example", Role::Researcher).await;
+        record_entries(&story, "ada@study.example").await;
+        let lines = Lines::default();
+        let guard = tracing::subscriber::set_default(Registry::default().with(lines.clone().with_filter(level)));
+        let path = format!("/integration/v1/patients/audit/logs?token={key}&from={START_MS}&to={START_MS}");
+        let answer = story.open(Request::get(path).body(Body::empty()).unwrap()).await;
+        let id = answer.headers()["x-request-id"].to_str().unwrap().to_owned();
+        // The head has been sent; the rest cannot be read.
+        story.platform.core.users().close().await.unwrap();
+        assert!(axum::body::to_bytes(answer.into_body(), usize::MAX).await.is_err(), "{level}");
+        drop(guard);
+        let lines = lines.0.lock().unwrap().clone();
+        let broken: Vec<_> = lines.iter().filter(|(line, _)| line == "an answer was broken off").collect();
+        assert_eq!(broken, [&("an answer was broken off".to_owned(), Some(id))], "{level}: {lines:?}");
+    }
 }
 
 #[tokio::test]

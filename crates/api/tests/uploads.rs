@@ -76,7 +76,35 @@ fn rows(rows: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_number_that_no_machine_number_holds_rejects_its_row() {
+async fn a_time_that_is_no_number_rejects_its_row() {
+    let app = App::begin().await;
+    let good = |time: i64| format!(r#"{{"timestamp": {time}, "bpm": 60}}"#);
+    let text = rows(&[good(T), r#"{"timestamp": "noon", "bpm": 61}"#.to_owned(), good(T + 1000)].join(","));
+    let answer = app.send(&text).await.ok();
+    let counts = &answer["types"]["activity"];
+    assert_eq!((&counts["stored"], &counts["rejected"]), (&json!(2), &json!(1)), "{answer}");
+    let error = json!([{"index": 1, "column": "timestamp", "reason": "not a number"}]);
+    assert_eq!(counts["errors"], error);
+    let column = json!({"data": {"activity": {"timestamp": [T, "noon"], "bpm": [60, 61]}}});
+    assert_eq!(app.send(&column.to_string()).await.error(), (422, "invalid"), "a column of texts is of the wrong kind");
+}
+
+#[tokio::test]
+async fn a_rate_as_a_program_writes_it_is_taken() {
+    let app = App::begin().await;
+    for (rate, second) in [("33.333333333333336", 30), ("142.85714285714286", 7), ("1e-300", 0)] {
+        let values = if second > 0 { "1, 2" } else { "1" };
+        let text = format!(r#"{{"data": {{"ppg1": [{{"start": {T}, "rate_hz": {rate}, "ppg": [{values}]}}]}}}}"#);
+        let counts = app.counts("ppg1", &text).await;
+        assert_eq!(counts[3], 0, "{rate}: {counts:?}");
+        assert!(counts[0] + counts[1] + counts[2] == if second > 0 { 2 } else { 1 }, "{rate}: {counts:?}");
+    }
+    let text = format!(r#"{{"data": {{"ppg1": [{{"start": {T}, "rate_hz": 100000.1, "ppg": [1]}}]}}}}"#);
+    assert_eq!(app.send(&text).await.error(), (422, "invalid"));
+}
+
+#[tokio::test]
+async fn a_number_that_no_f64_holds_rejects_its_row() {
     let app = App::begin().await;
     let digits = "9".repeat(400);
     let later = T + 1000;
@@ -109,7 +137,7 @@ async fn a_row_without_a_time_is_rejected_and_the_others_are_stored() {
 }
 
 #[tokio::test]
-async fn a_nul_character_is_told_where_it_stands() {
+async fn a_nul_character_is_reported_with_its_place() {
     let app = App::begin().await;
     let data = json!({"activity": {"timestamp": [T], "bpm": [60]}});
     for (field, body) in [
@@ -262,7 +290,7 @@ async fn every_422_names_what_is_wrong_in_words_of_our_own() {
         (
             r#"{"data": {}, "device": {"serial_number": "x", "battery_level": 1.5}}"#,
             "device.battery_level",
-            "must be a whole number",
+            "must be an integer",
         ),
     ] {
         let answer = app.send(text).await;

@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p platform --bench day`. Linux only: memory is read from `/proc`. With `-- parallel 1000`: how much
 //! faster two threads derive full days of so many patients than one.
-#![allow(clippy::print_stdout, reason = "a benchmark tells its results")]
+#![allow(clippy::print_stdout, reason = "a benchmark reports its results")]
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a benchmark may panic, and reads /proc")]
 
 use std::fs;

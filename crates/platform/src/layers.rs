@@ -28,7 +28,7 @@ fn climbs(text: &str, own: usize) -> Vec<&'static str> {
 }
 
 #[test]
-fn no_service_names_one_that_stands_above_it() {
+fn no_service_names_one_above_it() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     for (own, folder) in ORDER[..5].iter().enumerate() {
         let files = sources(&src.join(folder));

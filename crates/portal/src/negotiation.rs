@@ -34,10 +34,7 @@ fn takes(headers: &HeaderMap, coding: &str) -> bool {
     let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|one| {
         let (name, weight) = one.split_once(';').unwrap_or((one, ""));
-        // A weight of 0 refuses a coding (RFC 9110, 12.4.2); one that cannot be read is taken for a refusal, because what
-        // is sent plain is never wrong.
-        let weight = weight.trim().strip_prefix("q=").map_or(Some(1.0), |weight| weight.trim().parse::<f32>().ok());
-        name.trim().eq_ignore_ascii_case(coding) && weight.is_some_and(|weight| weight > 0.0)
+        name.trim().eq_ignore_ascii_case(coding) && is_wanted(weight)
     })
 }
 
@@ -45,7 +42,17 @@ fn takes(headers: &HeaderMap, coding: &str) -> bool {
 pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
     // `*/*` asks for no page: programs send it, and are to get the API's own 404 and not a page of ours.
     let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).any(|kind| kind.trim().starts_with("text/html"))
+    values.flat_map(|value| value.split(',')).any(|one| {
+        let (kind, weight) = one.split_once(';').unwrap_or((one, ""));
+        kind.trim().eq_ignore_ascii_case("text/html") && is_wanted(weight)
+    })
+}
+
+/// Whether the parameters of a choice give it a weight above 0, which refuses it (RFC 9110, 12.4.2). One that cannot be read
+/// is taken for a refusal, because what is sent plain is never wrong.
+fn is_wanted(parameters: &str) -> bool {
+    let weight = parameters.trim().strip_prefix("q=").map_or(Some(1.0), |weight| weight.trim().parse::<f32>().ok());
+    weight.is_some_and(|weight| weight > 0.0)
 }
 
 #[cfg(test)]
@@ -73,6 +80,8 @@ mod tests {
         assert!(wants("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"));
         assert!(!wants("*/*"));
         assert!(!wants("application/json"));
+        assert!(!wants("text/html;q=0, */*"));
+        assert!(wants("text/html;level=1"));
         assert!(!wants_page(&HeaderMap::new()));
     }
 }

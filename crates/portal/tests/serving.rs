@@ -48,7 +48,7 @@ async fn asset(end: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_first_page_is_checked_anew_each_time_and_loads_only_its_own() {
+async fn the_first_page_is_checked_again_each_time_and_loads_only_its_own() {
     let page = ask("GET", "/", &[]).await;
     assert_eq!(page.status, StatusCode::OK);
     assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));

@@ -12,6 +12,7 @@ pub mod man;
 pub mod migrate;
 pub mod openapi;
 pub mod recompute;
+pub mod restore;
 pub mod seal;
 pub mod serve;
 pub mod simulate;

@@ -34,7 +34,7 @@ pub fn complete<T: Section>(given: T, matches: &ArgMatches, file: Option<&Path>)
 }
 
 fn complete_from_text<T: Section>(given: &T, matches: &ArgMatches, text: &str, path: &Path) -> Result<T, Failure> {
-    let broken = |error: figment::Error| Failure::Configuration(Box::new(error));
+    let broken = |error| not_understood(error, path);
     let mut file = Figment::from(Toml::string(text));
     let mut keys: Dict = file.extract().map_err(broken)?;
     if let Some(Value::Dict(_, hosts)) = keys.remove("hosts") {
@@ -58,6 +58,16 @@ fn complete_from_text<T: Section>(given: &T, matches: &ArgMatches, text: &str, p
         .merge(Serialized::defaults(explicit))
         .extract()
         .map_err(broken)
+}
+
+/// What is wrong with a file, by key. The library's own text names the places of its values in this program's sources.
+fn not_understood(error: figment::Error, path: &Path) -> Failure {
+    let fault = |error: figment::Error| {
+        let key = error.path.join(".");
+        if key.is_empty() { error.kind.to_string() } else { format!("{key}: {}", error.kind) }
+    };
+    let faults: Vec<String> = error.into_iter().map(fault).collect();
+    Failure::Usage(format!("configuration: {} in {}", faults.join("; "), path.display()))
 }
 
 /// Refuses values of a file that the command line would refuse.
@@ -122,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_stands_before_the_file_and_the_file_before_the_default() {
+    fn a_flag_overrides_the_file_and_the_file_the_default() {
         let listen = |arguments: &[&str], text: &str| serve(arguments, text).unwrap().listen;
         assert_eq!(listen(&[], ""), "127.0.0.1:8080");
         assert_eq!(listen(&[], "listen = \"127.0.0.1:9000\""), "127.0.0.1:9000");
@@ -208,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_of_the_command_line_hold_in_a_file_unless_a_flag_stands_before_it() {
+    fn ranges_of_the_command_line_hold_in_a_file_unless_a_flag_overrides_it() {
         for text in ["voucher_days = 0", "header_kib = 7", "portal_idle_minutes = 1441", "sync_mib = 0"] {
             let Err(failure) = serve(&[], text) else { panic!("{text}") };
             assert_eq!(failure.exit_status(), 2);
@@ -224,5 +234,23 @@ mod tests {
         let Err(failure) = serve(&[], "voucher_days = \"many\"") else { panic!() };
         assert_eq!(failure.exit_status(), 2);
         assert!(failure.to_string().contains("voucher_days"), "{failure}");
+    }
+
+    #[test]
+    fn mistakes_are_reported_with_file_and_key_and_no_place_in_the_program() {
+        for (text, named) in [
+            ("listen = 8080", "listen"),
+            ("behind_proxy = 1", "behind_proxy"),
+            ("roles = \"worker\"", "roles"),
+            ("tls_cert = [1]", "tls_cert"),
+            ("listen = ", "TOML"),
+            ("listen = \"a\"\nlisten = \"b\"", "listen"),
+            ("hosts.users = 3", "hosts_users"),
+        ] {
+            let Err(failure) = serve(&[], text) else { panic!("{text}") };
+            let said = failure.to_string();
+            assert!(said.contains("test.toml") && said.contains(named), "{text}: {said}");
+            assert!(!said.contains(".rs") && !said.contains("default."), "{text}: {said}");
+        }
     }
 }

@@ -13,9 +13,6 @@ pub enum Failure {
     /// The command line or the configuration asks for something that cannot be.
     #[error("{0}")]
     Usage(String),
-    /// The configuration file cannot be understood.
-    #[error("configuration: {0}")]
-    Configuration(Box<figment::Error>),
     /// The operating system refused; what was tried comes before its reason in the message.
     #[error("cannot {attempt}: {source}")]
     Io {
@@ -55,7 +52,7 @@ impl Failure {
     /// 2 for wrong usage, 1 for everything else.
     pub fn exit_status(&self) -> u8 {
         match self {
-            Failure::Usage(_) | Failure::Configuration(_) => 2,
+            Failure::Usage(_) => 2,
             _ => 1,
         }
     }

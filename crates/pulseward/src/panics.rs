@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn panic_is_told_by_place_and_thread_alone() {
+    fn panic_is_reported_by_place_and_thread_alone() {
         let lines = said_by("panics_before_the_log");
         assert_eq!(lines.len(), 2, "{lines:?}");
         for line in lines {
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn panic_is_told_in_the_log_as_an_error() {
+    fn panic_is_in_the_log_as_an_error() {
         let lines = said_by("panics_under_the_log");
         assert_eq!(lines.len(), 2, "{lines:?}");
         for line in lines {

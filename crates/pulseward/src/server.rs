@@ -1,8 +1,10 @@
 //! The listener: accepts connections, cuts slow clients off, drains when asked to stop.
 
 mod address;
+mod crowd;
 mod doorway;
 mod hyper_runtime;
+mod paced;
 mod protocol;
 mod proxies;
 mod stalled;
@@ -12,9 +14,10 @@ mod tls;
 mod unread;
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use api::ProvenCaller;
 use axum::Router;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -25,7 +28,6 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tower::ServiceExt;
-use tower_http::timeout::RequestBodyTimeoutLayer;
 
 pub use address::{PublicUrls, check_exposure, resolve};
 pub use doorway::Doorway;
@@ -33,7 +35,9 @@ pub use tls::Certificate;
 
 use self::protocol::Protocol;
 use crate::config::LimitOptions;
+use crowd::{Crowd, Stranger};
 use hyper_runtime::{Executor, Timer};
+use paced::Paced;
 use stalled::GivesUpWhenStalled;
 use unread::ReadToTheEnd;
 
@@ -47,7 +51,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub struct Patience {
     /// For the head of a request, a TLS handshake, or the next request on a connection.
     pub header: Duration,
-    /// Without a byte of a body sent, or of an answer taken.
+    /// For a small body, in which a larger one has to keep its least rate, and without a byte of an answer taken.
     pub body: Duration,
     /// The largest head of a request, bytes.
     pub header_bytes: usize,
@@ -85,8 +89,8 @@ impl Server {
     /// Serves until `stop` becomes true, then takes no more connections, and returns when the last request has been
     /// answered or the time for draining has run out.
     pub async fn run(self, mut stop: watch::Receiver<bool>) {
-        // Around the routes and not the connection: a connection may rest, a body that was begun may not.
-        let router = self.router.layer(RequestBodyTimeoutLayer::new(self.patience.body));
+        let router = self.router;
+        let crowd = Crowd::new(self.patience.connections);
         let doorway = Arc::new(self.doorway);
         // The semaphore panics above its largest number.
         let places = Arc::new(Semaphore::new(self.patience.connections.min(Semaphore::MAX_PERMITS)));
@@ -107,12 +111,20 @@ impl Server {
                     continue;
                 }
             };
+            // Behind a proxy that is trusted all clients have one address, and their connections are the proxy's to share out.
+            let stranger = if doorway.is_proxy(peer.ip()) { None } else { Some(crowd.enter(peer.ip())) };
+            if matches!(stranger, Some(None)) {
+                // Closed and not kept waiting: it would hold a place for its wait.
+                tracing::debug!("an address has too many connections without a credential");
+                continue;
+            }
             let connection = Connection {
                 router: router.clone(),
                 doorway: doorway.clone(),
                 patience: self.patience,
                 peer: peer.ip(),
                 watcher: draining.watcher(),
+                stranger: stranger.flatten(),
                 _place: place,
             };
             runtime::spawn("connection", connection.open(stream, self.certificate.clone()));
@@ -144,6 +156,8 @@ struct Connection {
     patience: Patience,
     peer: IpAddr,
     watcher: Watcher,
+    /// Until a credential has proven valid over it.
+    stranger: Option<Stranger>,
     _place: OwnedSemaphorePermit,
 }
 
@@ -162,17 +176,22 @@ impl Connection {
     }
 
     async fn serve(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, protocol: Protocol) {
-        let Connection { router, doorway, peer, patience, .. } = self;
+        let Connection { router, doorway, peer, patience, stranger, .. } = self;
+        let stranger = Arc::new(Mutex::new(stranger));
         let service = service_fn(move |request: hyper::Request<Incoming>| {
-            let mut request = ReadToTheEnd::of(request, patience.body);
+            let mut request = ReadToTheEnd::of(request, patience.body).map(|body| Paced::new(body, patience.body));
             let entered = doorway.enter(peer, &mut request);
-            let router = router.clone();
+            let (router, stranger) = (router.clone(), stranger.clone());
             async move {
-                match entered {
+                let answer = match entered {
                     Ok(()) => router.oneshot(request).await,
                     // Answered and not cut off, so that a client with a broken Host header learns what is wrong.
                     Err(refusal) => Ok(refusal),
+                };
+                if answer.as_ref().is_ok_and(|answer| answer.extensions().get::<ProvenCaller>().is_some()) {
+                    drop(stranger.lock().unwrap_or_else(PoisonError::into_inner).take());
                 }
+                answer
             }
         });
         // Bodies that come have a timer of their own; this one is for answers that nobody takes.

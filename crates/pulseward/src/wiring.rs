@@ -1,5 +1,8 @@
 //! Opens the stores and puts the service together. Wall clock and the system's randomness enter here and nowhere else.
 
+mod expected;
+mod folder_lock;
+mod identity;
 pub mod master_key;
 mod node_name;
 pub mod objects;
@@ -11,10 +14,15 @@ use platform::{Cloud, Environment, Platform, Settings};
 use rand::TryRng;
 #[expect(clippy::disallowed_types, reason = "the one place where the system's randomness is drawn")]
 use rand::rngs::SysRng;
+use store::backup::Database;
 use store::{Address, HealthDb, Limits, Objects, UsersDb};
 
+pub use expected::Expected;
+pub use folder_lock::HeldFolder;
 pub use node_name::HeldName;
 
+use self::identity::Stores;
+use self::objects::Missing;
 use crate::config::{ServeOptions, StoreOptions};
 use crate::failure::Failure;
 use crate::server::PublicUrls;
@@ -25,15 +33,10 @@ pub const UNFINISHED_RESTORE: &str = "restore.unfinished";
 /// The users database of a store in one folder.
 const USERS_FILE: &str = "users.db";
 
-/// What a command expects of the stores that it opens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
-    /// A store with its master key. One that is made where an address was mistyped would look well and be empty.
-    Store,
-    /// The same, or nothing yet: then they are made.
-    StoreOrNothing,
-    /// A store whose master key is lost: another one is made.
-    LostKey,
+/// What a restore that did not come to its end has left.
+fn unfinished() -> Failure {
+    let message = "a restore into this store was not finished: nobody may read it yet; run the restore again";
+    Failure::Usage(message.to_owned())
 }
 
 /// Opens the stores that the options name, brings their schemas up to date, and builds the service over them.
@@ -56,9 +59,14 @@ pub async fn with_stores<T>(
     refuse_unfinished(options)?;
     refuse_nothing(options, expected)?;
     let platform = assemble(options, Settings::default(), expected).await?;
-    let ended = match refuse_wrong_key(&platform, options).await {
-        Err(refused) if expected != Expected::LostKey => Err(refused),
-        _ => work(&platform).await,
+    let opened = match expected {
+        // Any key is wrong: the right one is lost.
+        Expected::LostKey => Ok(()),
+        _ => refuse_wrong_key(&platform, options).await,
+    };
+    let ended = match opened {
+        Ok(()) => work(&platform).await,
+        Err(refused) => Err(refused),
     };
     // Also when the work has failed: what it has written lies in the log and not yet in the files.
     close(&platform).await;
@@ -67,17 +75,22 @@ pub async fn with_stores<T>(
 
 /// Every command passes here, so that none reads a patient that an erasure has removed since the backup.
 fn refuse_unfinished(options: &StoreOptions) -> Result<(), Failure> {
-    if options.data.join(UNFINISHED_RESTORE).exists() {
-        let message = "a restore into this data folder was not finished; run it again";
-        return Err(Failure::Usage(message.to_owned()));
+    if options.data.join(UNFINISHED_RESTORE).exists() { Err(unfinished()) } else { Ok(()) }
+}
+
+/// The same for databases on PostgreSQL, into which another node's folder may be restored. The users database alone says
+/// it for both. Asked once it is open: until then a restore may be filling it.
+async fn refuse_unfinished_databases(options: &StoreOptions) -> Result<(), Failure> {
+    match database_address(options, Database::Users)? {
+        Address::Postgres(url) if store::backup::has_mark(&url).await? => Err(unfinished()),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Refuses a data folder without a store to a command that expects one.
 fn refuse_nothing(options: &StoreOptions, expected: Expected) -> Result<(), Failure> {
     let is_nothing = options.users_db.is_none() && !options.data.join(USERS_FILE).exists();
-    if is_nothing && expected != Expected::StoreOrNothing {
+    if is_nothing && !expected.allows_nothing() {
         return Err(Failure::Usage(format!(
             "{} holds no store: name its folder with --data; `serve` and `admin create-account` make a new one",
             options.data.display()
@@ -110,9 +123,9 @@ pub async fn close(platform: &Platform) {
     }
 }
 
-/// Opens the stores for a restore, before it has ended.
+/// Opens the stores for a restore, before it has ended. Databases without objects are nothing unusual then.
 pub async fn open_restored(options: &StoreOptions, settings: Settings) -> Result<Platform, Failure> {
-    assemble(options, settings, Expected::StoreOrNothing).await
+    assemble(options, settings, Expected::RestoredStore).await
 }
 
 /// The file of the master key.
@@ -121,14 +134,10 @@ pub fn master_key_path(options: &StoreOptions) -> PathBuf {
 }
 
 async fn assemble(options: &StoreOptions, settings: Settings, expected: Expected) -> Result<Platform, Failure> {
-    let users_address = address(options.users_db.as_deref(), &options.data, USERS_FILE)?;
-    let health_address = address(options.health_db.as_deref(), &options.data, "health.db")?;
-    let shared = [&users_address, &health_address].iter().any(|address| matches!(address, Address::Postgres(_)));
-    if shared && options.master_key_file.is_none() {
-        // Each node would make a key of its own and could not read what the others have sealed.
-        let message = "PostgreSQL needs --master-key-file, the same file on every node";
-        return Err(Failure::Usage(message.to_owned()));
-    }
+    let users_address = database_address(options, Database::Users)?;
+    let health_address = database_address(options, Database::Health)?;
+    refuse_unshared_key(options)?;
+    let objects = objects::named(options)?;
     // Before anything is written into it: what SQLite makes, others may read unless the folder keeps them out.
     make_private_folder(&options.data)?;
     warn_of_readers(&options.data);
@@ -141,10 +150,22 @@ async fn assemble(options: &StoreOptions, settings: Settings, expected: Expected
             key_path.display()
         )));
     }
-    let objects = objects::open(options)?;
     let limits = Limits { connections: options.db_connections.count(), ..Limits::default() };
     let users = UsersDb::open_with(users_address, limits).await?;
+    if expected != Expected::RestoredStore {
+        refuse_unfinished_databases(options).await?;
+    }
+    let is_made = users.store_identity().await?.is_some_and(|identity| identity.is_bound);
+    let missing = match expected {
+        Expected::RestoredStore => Missing::Made,
+        _ if !expected.needs_objects() => Missing::Ignored,
+        _ if is_made => Missing::Refused,
+        _ => Missing::Made,
+    };
+    let objects = objects.open(missing)?;
     let health = HealthDb::open_with(health_address, limits, objects.clone()).await?;
+    let stores = Stores { users: &users, health: &health, objects: &objects };
+    identity::belong_together(&stores, expected, fill_random).await?;
     let master_key = match master_key {
         Some(key) => key,
         None if expected != Expected::LostKey && (users.holds_sealed().await? || health.holds_sealed().await?) => {
@@ -163,6 +184,17 @@ async fn assemble(options: &StoreOptions, settings: Settings, expected: Expected
     }))
 }
 
+/// Refuses a database that several nodes share without a master key that they share.
+pub fn refuse_unshared_key(options: &StoreOptions) -> Result<(), Failure> {
+    let is_shared = options.users_db.is_some() || options.health_db.is_some();
+    if is_shared && options.master_key_file.is_none() {
+        // Each node would make a key of its own and could not read what the others have sealed.
+        let message = "PostgreSQL needs --master-key-file, the same file on every node";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    Ok(())
+}
+
 fn key_is_lost(path: &Path) -> Failure {
     Failure::Usage(format!(
         "{} is missing, and the store holds what was sealed with this master key: put its copy there, or name it with \
@@ -174,8 +206,10 @@ fn key_is_lost(path: &Path) -> Failure {
 }
 
 /// The settings of a service that clients reach under these addresses.
-pub fn settings(options: &ServeOptions, urls: PublicUrls) -> Settings {
+pub fn settings(options: &ServeOptions, urls: PublicUrls, copies: Option<Objects>) -> Settings {
     Settings {
+        scrub_bytes_per_s: options.scrub_rate.0.map_or(0, |mib| u64::from(mib) << 20),
+        object_copies: copies,
         token_ttl_minutes: options.token_ttl_minutes,
         token_refresh_minutes: options.token_refresh_minutes,
         voucher_days: options.voucher_days,
@@ -190,9 +224,29 @@ pub fn settings(options: &ServeOptions, urls: PublicUrls) -> Settings {
     }
 }
 
-/// Opens the object store alone.
+/// Opens the object store alone, for a restore: its folder is made when it is not there.
 pub fn objects_of(options: &StoreOptions) -> Result<Objects, Failure> {
-    objects::open(options)
+    objects::named(options)?.open(Missing::Made)
+}
+
+/// Keeps every other service from working on the data folder, when databases lie in it.
+pub fn hold_folder(options: &StoreOptions) -> Result<Option<HeldFolder>, Failure> {
+    if options.users_db.is_some() && options.health_db.is_some() {
+        return Ok(None);
+    }
+    make_private_folder(&options.data)?;
+    folder_lock::hold(&options.data).map(Some)
+}
+
+/// Opens the copies of the objects, where there are any.
+pub fn object_copies(options: &ServeOptions, store: &StoreOptions) -> Result<Option<Objects>, Failure> {
+    let transport = objects::Transport::of(store.objects_allow_http);
+    options.object_copies.as_deref().map(|url| objects::existing(url, transport)).transpose()
+}
+
+/// Whether the options name a bucket for the objects, and not a folder.
+pub fn has_bucket(options: &StoreOptions) -> bool {
+    options.objects.as_deref().is_some_and(|url| !url.starts_with("file:"))
 }
 
 /// Takes the name under which this process works in the background.
@@ -213,6 +267,14 @@ pub fn now_ms() -> i64 {
 pub fn fill_random(bytes: &mut [u8]) {
     if let Err(error) = SysRng.try_fill_bytes(bytes) {
         panic!("the operating system has no randomness: {error}");
+    }
+}
+
+/// Where a database of the store is.
+pub fn database_address(options: &StoreOptions, database: Database) -> Result<Address, Failure> {
+    match database {
+        Database::Users => address(options.users_db.as_deref(), &options.data, USERS_FILE),
+        Database::Health => address(options.health_db.as_deref(), &options.data, "health.db"),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What can go wrong in the store.
 
+use crate::damage::DamagedRows;
 use crate::text_column::UnknownName;
 
 /// Why a store operation did not succeed. Nothing of it has been stored then.
@@ -17,6 +18,9 @@ pub enum StoreError {
     /// Stored bytes are not what was written.
     #[error("stored data are damaged: {0}")]
     Damaged(String),
+    /// The same, of which it is known what rows it concerns.
+    #[error("stored data are damaged: {0}")]
+    DamagedRows(Box<DamagedRows>),
     /// A statement failed for a reason that trying again does not change.
     #[error("database: {0}")]
     Database(String),
@@ -33,20 +37,63 @@ pub enum StoreError {
     LeaseLost,
 }
 
+/// How the error of a missing object ends.
+const NOT_THERE: &str = "is not there";
+
 /// What store operations answer.
 pub type Result<T> = std::result::Result<T, StoreError>;
+
+impl StoreError {
+    /// Whether stored bytes are not what was written: trying again does not help before they are restored.
+    pub const fn is_damage(&self) -> bool {
+        matches!(self, StoreError::Damaged(_) | StoreError::DamagedRows(_))
+    }
+
+    /// A sealed file is in the catalog and not among the objects.
+    pub(crate) fn missing_object(path: &str) -> Self {
+        StoreError::Damaged(format!("{path} {NOT_THERE}"))
+    }
+
+    /// Whether damage is that an object is not there.
+    pub(crate) fn is_of_missing_object(&self) -> bool {
+        match self {
+            StoreError::Damaged(reason) => reason.ends_with(NOT_THERE),
+            StoreError::DamagedRows(rows) => rows.reason.ends_with(NOT_THERE),
+            _ => false,
+        }
+    }
+
+    /// Damage of rows in a stretch of time, µs.
+    pub(crate) fn damaged_rows(what: &str, (first_us, last_us): (i64, i64), reason: &str) -> Self {
+        let (what, reason) = (what.to_owned(), reason.to_owned());
+        StoreError::DamagedRows(Box::new(DamagedRows { what, first_us, last_us, reason }))
+    }
+}
+
+/// Says of damage which rows it is in; other errors stay as they are.
+pub(crate) fn of_rows<T>(result: Result<T>, what: &str, times_us: (i64, i64)) -> Result<T> {
+    result.map_err(|error| match error {
+        StoreError::Damaged(reason) => StoreError::damaged_rows(what, times_us, &reason),
+        other => other,
+    })
+}
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode::{
-            CannotOpen, ConstraintViolation, DatabaseBusy, DatabaseLocked, DiskFull, OutOfMemory, SystemIoFailure,
+            CannotOpen, ConstraintViolation, DatabaseBusy, DatabaseCorrupt, DatabaseLocked, DiskFull, NotADatabase,
+            OutOfMemory, SystemIoFailure,
         };
         if let rusqlite::Error::FromSqlConversionFailure(_, _, cause) = &error
             && cause.is::<UnknownName>()
         {
             return StoreError::Damaged(format!("a row: {cause}"));
         }
+        if is_of_another_type(&error) {
+            return StoreError::Damaged(format!("a row: {error}"));
+        }
         match error.sqlite_error_code() {
+            Some(DatabaseCorrupt | NotADatabase) => StoreError::Damaged(error.to_string()),
             // Rows are made to refuse what another transaction has overtaken, so a constraint is an answer and no fault
             // of the program.
             Some(ConstraintViolation) => StoreError::Conflict(error.to_string()),
@@ -56,6 +103,13 @@ impl From<rusqlite::Error> for StoreError {
             _ => StoreError::Database(error.to_string()),
         }
     }
+}
+
+/// Whether a stored value is of another type than its column. Every statement is run in tests on sound rows, so it is the
+/// row that is wrong.
+const fn is_of_another_type(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
+    matches!(error, FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..))
 }
 
 impl From<tokio_postgres::Error> for StoreError {
@@ -80,6 +134,9 @@ fn unknown_name(error: &tokio_postgres::Error) -> Option<&UnknownName> {
     std::error::Error::source(error)?.downcast_ref()
 }
 
+/// A page or an index whose contents the server finds to be wrong.
+const DAMAGED: [&str; 2] = ["XX001", "XX002"];
+
 /// What an error of the server means, by its SQLSTATE.
 fn of_sqlstate(code: &str, message: String) -> StoreError {
     // Connection failures, conflicts of transactions, insufficient resources, a server that stops or starts, its
@@ -87,6 +144,8 @@ fn of_sqlstate(code: &str, message: String) -> StoreError {
     let passing = ["08", "40", "53", "57P", "58", "55P03", "57014", "25P03"];
     if code.starts_with("23") {
         StoreError::Conflict(message)
+    } else if DAMAGED.contains(&code) {
+        StoreError::Damaged(message)
     } else if passing.iter().any(|class| code.starts_with(class)) {
         StoreError::Unavailable(message)
     } else {
@@ -139,6 +198,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn damage_is_said_to_be_in_rows_and_other_errors_stay_as_they_are() {
+        let damaged = Err::<(), _>(StoreError::Damaged("a payload".to_owned()));
+        let error = of_rows(damaged, "activity", (0, 1)).expect_err("damage");
+        assert!(error.is_damage());
+        let StoreError::DamagedRows(rows) = error else { panic!("{error}") };
+        assert_eq!((rows.what.as_str(), rows.first_us, rows.last_us), ("activity", 0, 1));
+        assert!(matches!(of_rows::<()>(Err(StoreError::LeaseLost), "", (0, 0)), Err(StoreError::LeaseLost)));
+    }
+
+    #[test]
     fn only_what_passes_is_unavailable() {
         for code in
             ["08006", "08P01", "40001", "40P01", "53100", "53300", "55P03", "57P01", "57P03", "58030", "57014", "25P03"]
@@ -151,5 +220,8 @@ mod tests {
             assert!(matches!(error, StoreError::Database(_)), "{code}: {error:?}");
         }
         assert!(matches!(of_sqlstate("23505", String::new()), StoreError::Conflict(_)));
+        for code in DAMAGED {
+            assert!(of_sqlstate(code, String::new()).is_damage(), "{code}");
+        }
     }
 }

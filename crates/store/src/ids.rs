@@ -98,6 +98,8 @@ ids! {
     JobSubject;
     /// One life of a process in the table of nodes.
     NodeId;
+    /// A store: both databases and the objects that belong together. 32 hex digits.
+    StoreId;
 }
 
 /// Identifiers that may be where several kinds of things can.

@@ -7,9 +7,12 @@
 //! uuids.
 
 mod audit_entry;
+pub mod backup;
+mod checksum;
 pub mod columnar;
 #[cfg(test)]
 mod contract;
+mod damage;
 pub mod engine;
 mod error;
 pub mod events;
@@ -31,6 +34,7 @@ mod user;
 mod users;
 
 pub use audit_entry::{Entity, NewAuditEntry};
+pub use damage::DamagedRows;
 #[cfg(feature = "planned-failures")]
 pub use engine::FailureMoment;
 pub use engine::{
@@ -38,21 +42,27 @@ pub use engine::{
 };
 pub use error::{Result, StoreError};
 pub use events::{EventType, NewEvent};
+#[cfg(feature = "planned-failures")]
+pub use health::DamageTarget;
 pub use health::{
-    AHEAD_MS, AfHourRow, Alarm, AuthorizationCode, Claim, CommitOutcome, Counts, DERIVE_KIND, DerivationCommit,
-    DerivationInputs, DerivationStart, Device, DeviceReport, Dirty, DueRange, EXPORT_KIND, ErasedPatient, ExportJob,
-    ExportState, ExportTurn, FailingJobs, Failures, HealthChange, HealthDb, HealthPatient, HealthSession, InputRange,
-    IntakeFacts, JobFailure, JobLease, LatestChange, LocalQuarter, NEVER_MS, NewExport, NewJob, NodeView,
-    OauthRefreshToken, PendingEntries, Profile, PutAside, SlotRow, SummaryRow, Sync, SyncId, SyncOutcome, TallyRow,
+    AHEAD_MS, AfHourRow, Alarm, AuthorizationCode, Claim, CommitOutcome, Counts, DERIVE_KIND, DamageFinding,
+    DamagedObjects, DamagedRowCount, DerivationCommit, DerivationInputs, DerivationStart, Device, DeviceReport, Dirty,
+    DueRange, EXPORT_KIND, ErasedPatient, ExportJob, ExportState, ExportTurn, FailingJobs, Failures, HealthChange,
+    HealthDb, HealthPatient, HealthSession, InputRange, IntakeFacts, JobFailure, JobLease, LatestChange, LocalQuarter,
+    NEVER_MS, NewExport, NewJob, NodeView, OauthRefreshToken, PendingEntries, Profile, PutAside, ScrubState, SlotRow,
+    SummaryRow, Sync, SyncId, SyncOutcome, TallyRow, UnverifiedRows, WalkPart, WalkPosition,
 };
 pub use health::{Retirement, export_folder};
 pub use ids::{
     AccountId, AfRecordId, ApiKeyId, AttachmentId, AuditEntryId, BraceletId, ClientId, ConsentId, EntityId, ExportId,
     FamilyId, GroupCode, GroupId, HoldId, JobSubject, MessageId, NodeId, PatientId, PortalSessionId, SerialNumber,
-    SessionId, UserId,
+    SessionId, StoreId, UserId,
 };
-pub use names::{ActionCode, ActorRole, ExportStage, Gender, JobKind, PatientState, Role, SettingName, UserRole};
-pub use objects::{ByteRange, ListedObject, ObjectRead, Objects, S3Address, Upload};
+pub use names::{
+    ActionCode, ActorRole, ExportStage, Gender, JobKind, ObjectFault, PatientState, Role, ScrubStage, SettingName,
+    UserRole,
+};
+pub use objects::{ByteRange, Digest, ListedObject, ObjectRead, Objects, S3Address, STORE_ID, Upload};
 pub use refresh::{Refreshed, Successor};
 pub use signing_key::SigningKey;
 pub use user::User;
@@ -61,5 +71,5 @@ pub use users::{
     Completion, Consent, EffectiveSettings, Erasure, ErasureCounts, Group, GroupAccess, GroupDeletion, GroupSetting,
     HealthMessage, KeyHolder, Member, MemberRemoval, NewPassword, NewPatientPassword, OauthClient, Patient,
     PatientAccess, PatientDetachment, PendingHealthMessage, PersonChange, PortalHolder, PortalSession, Session,
-    SettingsOfGroup, Totp, UsersDb,
+    SettingsOfGroup, StoreIdentity, Totp, UsersDb,
 };

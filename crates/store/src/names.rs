@@ -104,6 +104,26 @@ names! {
         /// Neither.
         Other = "other",
     }
+    /// What is wrong with a sealed file.
+    ObjectFault {
+        /// It is not there.
+        Missing = "missing",
+        /// It is not what was written.
+        Damaged = "damaged",
+    }
+    /// What a pass over everything stored is looking at.
+    ScrubStage {
+        /// Sealed files.
+        SealedFiles = "sealed_files",
+        /// Payloads of rows that are not sealed.
+        Chunks = "chunks",
+        /// What was derived.
+        Derived = "derived",
+        /// Settings that enter formulas.
+        Settings = "settings",
+        /// Profiles and latest values.
+        Patients = "patients",
+    }
     /// Stage of an export.
     ExportStage {
         /// It waits, or is being written.

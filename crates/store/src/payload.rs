@@ -329,7 +329,7 @@ mod tests {
         }
 
         #[test]
-        fn damaged_bytes_are_told_and_never_panic(block in blocks(), at in any::<proptest::sample::Index>(), bit in 0_u8..8) {
+        fn damaged_bytes_are_reported_and_never_panic(block in blocks(), at in any::<proptest::sample::Index>(), bit in 0_u8..8) {
             let mut bytes = encode(&block).unwrap();
             let at = at.index(bytes.len());
             bytes[at] ^= 1_u8 << bit;

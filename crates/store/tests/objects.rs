@@ -115,7 +115,7 @@ async fn a_signed_address_opens_one_object_for_a_while() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_store_that_is_away_for_a_while_is_waited_for_and_one_that_stays_away_is_told() {
+async fn a_store_that_is_away_for_a_while_is_waited_for_and_one_that_stays_away_is_reported() {
     let server = S3Server::start();
     let objects = bucket(&server, S3_SECRET_KEY);
     server.set_away(true);

@@ -48,15 +48,15 @@ async fn stored(health: &HealthDb, data_type: DataType) -> Vec<(i64, i32)> {
 }
 
 #[tokio::test]
-async fn counts_are_exact_and_the_last_arrival_stands() {
+async fn counts_are_exact_and_the_last_arrival_is_kept() {
     on_each_engine(|health| async move {
         let a = bpm(&[(NOON_US, 60), (NOON_US + 1_000_000, 61)]);
         let b = bpm(&[(NOON_US, 70)]);
-        assert_eq!(send(&health, a.clone()).await, Counts { stored: 2, duplicate: 0, replaced: 0 });
-        assert_eq!(send(&health, a.clone()).await, Counts { stored: 0, duplicate: 2, replaced: 0 });
-        assert_eq!(send(&health, b).await, Counts { stored: 0, duplicate: 0, replaced: 1 });
+        assert_eq!(send(&health, a.clone()).await, Counts { stored: 2, duplicate: 0, replaced: 0, unverified: 0 });
+        assert_eq!(send(&health, a.clone()).await, Counts { stored: 0, duplicate: 2, replaced: 0, unverified: 0 });
+        assert_eq!(send(&health, b).await, Counts { stored: 0, duplicate: 0, replaced: 1, unverified: 0 });
         assert_eq!(stored(&health, DataType::Activity).await[0].1, 70);
-        assert_eq!(send(&health, a.clone()).await, Counts { stored: 0, duplicate: 1, replaced: 1 });
+        assert_eq!(send(&health, a.clone()).await, Counts { stored: 0, duplicate: 1, replaced: 1, unverified: 0 });
         assert_eq!(stored(&health, DataType::Activity).await, [(NOON_US, 60), (NOON_US + 1_000_000, 61)]);
         let counts = health.count_local_day(&patient(), LocalDay::parse("2025-11-20").unwrap()).await.unwrap();
         assert_eq!(counts, [(DataType::Activity, 2)]);
@@ -67,7 +67,7 @@ async fn counts_are_exact_and_the_last_arrival_stands() {
 #[tokio::test]
 async fn copies_within_a_sync_count_as_if_they_came_one_by_one() {
     on_each_engine(|health| async move {
-        let counts = |stored, duplicate, replaced| Counts { stored, duplicate, replaced };
+        let counts = |stored, duplicate, replaced| Counts { stored, duplicate, replaced, unverified: 0 };
         let copies = |values: &[i32]| bpm(&values.iter().map(|value| (NOON_US, *value)).collect::<Vec<_>>());
         assert_eq!(send(&health, copies(&[70, 71, 70])).await, counts(1, 0, 2));
         assert_eq!(send(&health, copies(&[70, 71, 70])).await, counts(0, 1, 2));
@@ -115,7 +115,7 @@ async fn what_was_shown_in_whole_milliseconds_is_known_when_it_comes_back() {
         let shown: Vec<(i64, i32)> = rows.iter().map(|row| (row.0 / 1000 * 1000, row.1)).collect();
         let ppg = |rows: &[(i64, i32)]| rows_of(DataType::Ppg1, "ppg", rows, "UTC");
         assert_eq!(send(&health, ppg(&rows)).await.stored, 256);
-        assert_eq!(send(&health, ppg(&shown)).await, Counts { stored: 0, duplicate: 256, replaced: 0 });
+        assert_eq!(send(&health, ppg(&shown)).await, Counts { stored: 0, duplicate: 256, replaced: 0, unverified: 0 });
         assert_eq!(stored(&health, DataType::Ppg1).await, rows);
     })
     .await;
@@ -127,7 +127,7 @@ async fn a_sync_over_midnight_is_one_sync_and_rows_in_disorder_are_put_in_order(
         let midnight_us = NOON_US + DAY_US / 2;
         let rows =
             [(midnight_us + 5, 3), (midnight_us - 5, 1), (midnight_us, 2), (midnight_us + 5, 3), (midnight_us, 9)];
-        assert_eq!(send(&health, bpm(&rows)).await, Counts { stored: 3, duplicate: 1, replaced: 1 });
+        assert_eq!(send(&health, bpm(&rows)).await, Counts { stored: 3, duplicate: 1, replaced: 1, unverified: 0 });
         let expected = [(midnight_us - 5, 1), (midnight_us, 9), (midnight_us + 5, 3)];
         assert_eq!(stored(&health, DataType::Activity).await, expected);
     })
@@ -143,9 +143,9 @@ async fn a_sync_id_means_one_content() {
         };
         let stored = |counts: Counts| SyncOutcome::Stored([(DataType::Activity, counts)].into());
         let first = health.store_sync(with_id(1, 60)).await.unwrap();
-        assert_eq!(first, stored(Counts { stored: 1, duplicate: 0, replaced: 0 }));
+        assert_eq!(first, stored(Counts { stored: 1, duplicate: 0, replaced: 0, unverified: 0 }));
         let again = health.store_sync(with_id(1, 60)).await.unwrap();
-        assert_eq!(again, stored(Counts { stored: 0, duplicate: 1, replaced: 0 }));
+        assert_eq!(again, stored(Counts { stored: 0, duplicate: 1, replaced: 0, unverified: 0 }));
         assert_eq!(health.store_sync(with_id(2, 99)).await.unwrap(), SyncOutcome::IdReused);
         let stranger = Sync { patient: PatientId::new("nobody"), ..with_id(3, 1) };
         assert_eq!(health.store_sync(stranger).await.unwrap(), SyncOutcome::UnknownPatient);
@@ -171,7 +171,7 @@ async fn sealing_changes_no_answer_and_later_syncs_reach_into_what_is_sealed() {
         assert_eq!(stored(&health, DataType::Activity).await, before);
 
         let again = send(&health, bpm(&day[..10])).await;
-        assert_eq!(again, Counts { stored: 0, duplicate: 9, replaced: 1 });
+        assert_eq!(again, Counts { stored: 0, duplicate: 9, replaced: 1, unverified: 0 });
         let late = send(&health, bpm(&[(NOON_US + 1, 77)])).await;
         assert_eq!(late.stored, 1);
         let expected = {

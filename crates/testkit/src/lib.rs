@@ -13,7 +13,8 @@ mod s3;
 mod skip;
 
 pub use postgres::{
-    CountingProxy, FailoverProxy, LogMark, OwnServer, Postgres, PostgresError, Statement, Traffic, count_transactions,
+    CountingProxy, FailoverProxy, LogMark, OpenTransaction, OwnServer, Pooler, Postgres, PostgresError, SilentProxy,
+    Statement, Traffic, count_transactions,
 };
 pub use recordings::real_data;
 pub use rounds::{ROUNDS_VARIABLE, Rounds, SEED_VARIABLE};

@@ -7,11 +7,17 @@
 mod cluster;
 mod failover;
 mod log;
+mod open_transaction;
 mod own;
+mod pooler;
 mod proxy;
+mod silent;
 
 pub use cluster::{Postgres, PostgresError};
 pub use failover::FailoverProxy;
 pub use log::{LogMark, Statement, count_transactions};
+pub use open_transaction::OpenTransaction;
 pub use own::OwnServer;
+pub use pooler::Pooler;
 pub use proxy::{CountingProxy, Traffic};
+pub use silent::SilentProxy;

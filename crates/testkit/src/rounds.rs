@@ -47,6 +47,12 @@ impl Rounds {
         ChaCha8Rng::seed_from_u64(self.seed)
     }
 
+    /// For each round, a number below `end`, such as a place in a file.
+    pub fn places(&self, end: u64) -> Vec<u64> {
+        let mut random = self.random();
+        (0..self.count).map(|_| random.random_range(0..end)).collect()
+    }
+
     /// For each round, how long the process lives before it is killed: anything below `longest`.
     pub fn lives(&self, longest: Duration) -> Vec<Duration> {
         let mut random = self.random();
@@ -61,7 +67,7 @@ fn new_seed() -> u64 {
 
 fn number<T: std::str::FromStr>(variable: &str, value: &OsString) -> T {
     let number = value.to_str().and_then(|text| text.parse().ok());
-    number.unwrap_or_else(|| panic!("{variable} must be a whole number and is {}", value.display()))
+    number.unwrap_or_else(|| panic!("{variable} must be an integer and is {}", value.display()))
 }
 
 #[cfg(test)]
@@ -88,6 +94,14 @@ mod tests {
     }
 
     #[test]
+    fn places_are_below_the_end_and_follow_from_the_seed() {
+        let rounds = Rounds { seed: 3, count: 100 };
+        let places = rounds.places(7);
+        assert!(places.iter().all(|place| *place < 7) && (0..7).all(|place| places.contains(&place)));
+        assert_eq!(places, rounds.places(7));
+    }
+
+    #[test]
     fn values_of_the_environment_replace_the_usual_ones() {
         let value = |text: &str| Some(OsString::from(text));
         assert_eq!(Rounds::from_values(value("7"), value("900"), 50), Rounds { seed: 7, count: 900 });
@@ -96,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "PULSEWARD_TEST_SEED must be a whole number and is ten")]
+    #[should_panic(expected = "PULSEWARD_TEST_SEED must be an integer and is ten")]
     fn seed_that_is_no_number_is_refused() {
         Rounds::from_values(Some(OsString::from("ten")), None, 50);
     }

@@ -24,6 +24,7 @@ pub struct S3Server {
     pub url: String,
     folder: tempfile::TempDir,
     away: Arc<AtomicBool>,
+    silent: Arc<AtomicBool>,
 }
 
 impl std::fmt::Debug for S3Server {
@@ -44,13 +45,13 @@ impl S3Server {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
         listener.set_nonblocking(true).expect("a listener");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
-        let away = Arc::new(AtomicBool::new(false));
-        let (root, is_away) = (folder.path().to_owned(), away.clone());
+        let (away, silent) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let (root, gates) = (folder.path().to_owned(), [away.clone(), silent.clone()]);
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-            runtime.expect("threads").block_on(serve(listener, root, is_away));
+            runtime.expect("threads").block_on(serve(listener, root, gates));
         });
-        S3Server { url, folder, away }
+        S3Server { url, folder, away, silent }
     }
 
     /// The folder behind the bucket.
@@ -63,9 +64,14 @@ impl S3Server {
     pub fn set_away(&self, away: bool) {
         self.away.store(away, Ordering::SeqCst);
     }
+
+    /// Lets no request be answered that comes from now on, or answers those that come again.
+    pub fn set_silent(&self, silent: bool) {
+        self.silent.store(silent, Ordering::SeqCst);
+    }
 }
 
-async fn serve(listener: std::net::TcpListener, root: PathBuf, away: Arc<AtomicBool>) {
+async fn serve(listener: std::net::TcpListener, root: PathBuf, [away, silent]: [Arc<AtomicBool>; 2]) {
     let files = s3s_fs::FileSystem::new(root).expect("a folder");
     let mut builder = S3ServiceBuilder::new(files);
     builder.set_auth(SimpleAuth::from_single(S3_ACCESS_KEY, S3_SECRET_KEY));
@@ -74,7 +80,7 @@ async fn serve(listener: std::net::TcpListener, root: PathBuf, away: Arc<AtomicB
     let http = Builder::new(TokioExecutor::new());
     loop {
         let Ok((stream, _)) = listener.accept().await else { continue };
-        let service = Gate { inner: service.clone(), away: away.clone() };
+        let service = Gate { inner: service.clone(), away: away.clone(), silent: silent.clone() };
         let connection = http.serve_connection(TokioIo::new(stream), service).into_owned();
         tokio::spawn(async move {
             // A client that goes away is no matter of the tests.
@@ -83,11 +89,12 @@ async fn serve(listener: std::net::TcpListener, root: PathBuf, away: Arc<AtomicB
     }
 }
 
-/// Answers 503 while the server is to be away.
+/// Answers 503 while the server is to be away, and nothing while it is to be silent.
 #[derive(Clone)]
 struct Gate {
     inner: s3s::service::S3Service,
     away: Arc<AtomicBool>,
+    silent: Arc<AtomicBool>,
 }
 
 impl hyper::service::Service<hyper::Request<hyper::body::Incoming>> for Gate {
@@ -96,6 +103,9 @@ impl hyper::service::Service<hyper::Request<hyper::body::Incoming>> for Gate {
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
 
     fn call(&self, request: hyper::Request<hyper::body::Incoming>) -> Self::Future {
+        if self.silent.load(Ordering::SeqCst) {
+            return Box::pin(std::future::pending());
+        }
         if self.away.load(Ordering::SeqCst) {
             let mut answer = s3s::HttpResponse::new(s3s::Body::empty());
             *answer.status_mut() = hyper::StatusCode::SERVICE_UNAVAILABLE;

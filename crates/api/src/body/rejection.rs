@@ -5,6 +5,16 @@ use std::collections::BTreeMap;
 use axum::extract::rejection::BytesRejection;
 use axum::http::StatusCode;
 
+/// A body that comes more slowly than is waited for; the error of a body whose server gives it up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("up to 64 KiB must be sent within {seconds} s, more at {least_rate} bytes a second or faster")]
+pub struct SlowBody {
+    /// Time for a small body, and in which the rate of a larger one is taken.
+    pub seconds: u64,
+    /// The least rate of a larger one, bytes a second.
+    pub least_rate: u64,
+}
+
 /// Why a body cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BodyRejection {
@@ -20,6 +30,9 @@ pub enum BodyRejection {
     /// The body ended early.
     #[error("the body could not be read to its end")]
     CutOff,
+    /// The body came too slowly.
+    #[error("the body came too slowly: {0}")]
+    TooSlow(SlowBody),
     /// The bytes are not JSON; where they cease to be.
     #[error("the body is not JSON: {0}")]
     NotJson(String),
@@ -36,9 +49,18 @@ impl BodyRejection {
             BodyRejection::Encoded => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_encoding"),
             BodyRejection::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
             BodyRejection::CutOff => (StatusCode::BAD_REQUEST, "cut_off"),
+            BodyRejection::TooSlow(_) => (StatusCode::REQUEST_TIMEOUT, "timeout"),
             BodyRejection::NotJson(_) => (StatusCode::BAD_REQUEST, "not_json"),
             BodyRejection::NotAnObject => (StatusCode::UNPROCESSABLE_ENTITY, "invalid"),
         }
+    }
+
+    /// Of a body that broke off: by its server, which found it too slow, or by the client.
+    pub(crate) fn of_broken(error: &(dyn std::error::Error + 'static)) -> Self {
+        // Bodies are within bodies, and each wraps the error of the one inside.
+        let causes = std::iter::successors(Some(error), |error| error.source());
+        let slow = causes.into_iter().find_map(|error| error.downcast_ref::<SlowBody>());
+        slow.map_or(BodyRejection::CutOff, |slow| BodyRejection::TooSlow(*slow))
     }
 
     /// What is wrong by field, for those that are 422.
@@ -53,6 +75,6 @@ impl From<BytesRejection> for BodyRejection {
         if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
             return BodyRejection::TooLarge;
         }
-        BodyRejection::CutOff
+        BodyRejection::of_broken(&rejection)
     }
 }

@@ -127,6 +127,16 @@ fn schemas_have_names_of_what_they_are() {
     assert_falls(&inner, INNER_NAMES);
 }
 
+/// Clients in Go make a `Study` by a function `NewStudy`.
+#[test]
+fn no_schema_has_the_name_of_what_makes_another() {
+    let document = crate::document();
+    let is_maker =
+        |name: &str| name.strip_prefix("New").is_some_and(|made| schemas(&document).any(|(one, _)| one == made));
+    let makers: Vec<&String> = schemas(&document).map(|(name, _)| name).filter(|name| is_maker(name)).collect();
+    assert!(makers.is_empty(), "{makers:?}");
+}
+
 #[test]
 fn every_value_has_an_example() {
     let document = crate::document();

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use vitals::registry::{Column, Declaration, Kind, Sampling};
 
+use super::forms;
 use super::reference::reference;
 
 /// The time that examples begin at, Unix epoch ms.
@@ -19,18 +20,22 @@ enum Writer {
     Bracelet,
 }
 
-/// The schemas by name: of each type the row that is answered, the row and the columns that are sent; `RawRows` and `Sync`.
+/// The schemas by name: of each type the row that is answered, the row, the columns and the block of columns that are sent; `RawRows` and `Sync`.
 pub(super) fn schemas(types: &[&Declaration]) -> Map<String, Value> {
     let mut schemas = Map::new();
     for declaration in types {
         schemas.insert(name(declaration, "Row"), answered_row(declaration));
         schemas.insert(name(declaration, "SentRow"), sent_row(declaration));
         schemas.insert(name(declaration, "Columns"), sent_columns(declaration));
+        // A name of its own: generators import a type twice that occurs alone and in an array of one choice.
+        let description = format!("{}: a block of columns among others.", declaration.meaning);
+        let block = json!({"allOf": [reference(&name(declaration, "Columns"))], "description": description});
+        schemas.insert(name(declaration, "Block"), block);
     }
     let rows: Vec<Value> = types.iter().map(|declaration| reference(&name(declaration, "Row"))).collect();
     let example = types.first().map(|declaration| example_row(declaration));
     let raw_rows = json!({"type": "array", "description": "Rows of the type that was asked for, in the order of time.",
-        "items": {"anyOf": rows}, "examples": [[example]]});
+        "items": {"oneOf": rows}, "examples": [[example]]});
     schemas.insert("RawRows".to_owned(), raw_rows);
     schemas.insert("Sync".to_owned(), sync(types));
     schemas
@@ -94,20 +99,19 @@ fn sent_columns(declaration: &Declaration) -> Value {
             json!({"type": "number", "description": "time of the first sample, Unix epoch ms", "examples": [EXAMPLE_MS]}),
         ),
         ("rate_hz".to_owned(), rate(declaration)),
-        ("date".to_owned(), json!({"anyOf": [date(), {"type": "array", "items": date()}], "description": DATE})),
+        ("date".to_owned(), json!({"oneOf": [date(), {"type": "array", "items": date()}], "description": DATE})),
     ]);
     for column in declaration.columns {
-        let value = value(column, Writer::Bracelet);
-        let either = json!({"anyOf": [value, {"type": "array", "items": value}], "description": column.description()});
-        properties.insert(column.name.to_owned(), either);
+        properties.insert(column.name.to_owned(), forms::of(&value(column, Writer::Bracelet)));
     }
     let description = format!(
         "{}: columns of equal length, or a value that holds for all rows. Either each row has its `timestamp`, or the \
          samples follow one another from `start` at `rate_hz`.",
         declaration.meaning
     );
+    // Not `oneOf`, of which generators make two types that have no columns.
     json!({"type": "object", "description": description, "properties": properties, "additionalProperties": false,
-        "oneOf": [{"required": ["timestamp"]}, {"required": ["start", "rate_hz"]}]})
+        "if": {"required": ["timestamp"]}, "else": {"required": ["start", "rate_hz"]}})
 }
 
 fn time() -> Value {
@@ -194,9 +198,11 @@ fn example_row(declaration: &Declaration) -> Value {
 fn sync(types: &[&Declaration]) -> Value {
     let mut data = Map::new();
     for declaration in types {
-        let (columns, row) = (reference(&name(declaration, "Columns")), reference(&name(declaration, "SentRow")));
-        let forms = json!([columns, {"type": "array", "items": {"anyOf": [columns, row]}}]);
-        data.insert(declaration.name.to_owned(), json!({"anyOf": forms, "description": declaration.meaning}));
+        let refer = |ending: &str| reference(&name(declaration, ending));
+        // An array without anything is one of blocks.
+        let forms = json!([refer("Columns"), {"type": "array", "items": refer("Block")},
+            {"type": "array", "items": refer("SentRow"), "minItems": 1}]);
+        data.insert(declaration.name.to_owned(), json!({"oneOf": forms, "description": declaration.meaning}));
     }
     let text = |description: &str, example: &str| json!({"type": ["string", "null"], "description": description, "examples": [example]});
     let device = json!({"type": ["object", "null"], "required": ["serial_number"], "additionalProperties": false,
@@ -267,6 +273,7 @@ mod tests {
         assert_eq!(schemas["TestsRow"]["properties"]["value"]["type"], "number");
         assert_eq!(schemas["Ppg2Row"]["properties"]["metric_id"]["pattern"], "^0x[0-9a-f]{2}$");
         assert_eq!(schemas["ActivitySentRow"]["properties"]["charging"]["type"], json!(["number", "boolean", "null"]));
+        assert_eq!(schemas["EdaColumns"]["else"]["required"], json!(["start", "rate_hz"]));
         assert_eq!(schemas["EdaColumns"]["properties"]["rate_hz"]["minimum"], 4);
         assert_eq!(schemas["EcgColumns"]["properties"]["rate_hz"]["exclusiveMinimum"], 0);
     }

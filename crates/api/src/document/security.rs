@@ -27,7 +27,7 @@ pub(super) fn schemes() -> Value {
         "health_token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT",
             "description": "Token of a login on the Health Cloud, or a health token for a patient."},
         "oauth2": {"type": "oauth2",
-            "description": "Token of the Health Cloud for an application that a patient has let in. PKCE with S256 is asked \
+            "description": "Token of the Health Cloud for an application that a patient has granted access. PKCE with S256 is asked \
             of public clients and taken from all.",
             "flows": {"authorizationCode": {
                 "authorizationUrl": "/health/oauth/authorize",
@@ -35,7 +35,7 @@ pub(super) fn schemes() -> Value {
                 "refreshUrl": "/health/oauth/token",
                 "scopes": {"patient.read": "read the patient's summaries and samples", "patient.sync": "send samples"}}}},
         "oauth_client": {"type": "http", "scheme": "basic",
-            "description": "Identity and secret of an OAuth client, which may also stand in the body."},
+            "description": "Identity and secret of an OAuth client, which may also be in the body."},
         "health_token_header": {"type": "apiKey", "in": "header", "name": "x-health-token",
             "description": "Token of the Health Cloud, for this one address of the integration API."},
     })

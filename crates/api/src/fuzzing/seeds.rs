@@ -1,6 +1,6 @@
 //! The seeds that are not written by hand: Arrow streams and payloads.
 //!
-//! `cargo test -p api -- --ignored seeds_are_written_anew` writes them. Those of the targets that take a type have the
+//! `cargo test -p api -- --ignored seeds_are_written_again` writes them. Those of the targets that take a type have the
 //! byte that chooses it in front.
 
 use std::collections::BTreeMap;
@@ -170,7 +170,7 @@ fn foreign_streams() -> Vec<(String, Vec<u8>)> {
 
 #[test]
 #[ignore = "writes into the repository"]
-fn seeds_are_written_anew() {
+fn seeds_are_written_again() {
     for (name, bytes) in own_streams().into_iter().chain(foreign_streams()) {
         std::fs::write(folder("sync_arrow").join(format!("{name}.arrow")), bytes).expect("a file");
     }

@@ -80,7 +80,7 @@ impl Pages {
 
 fn integer(parameters: &Parameters, key: &'static str) -> std::result::Result<Option<i64>, PlatformError> {
     let Some(text) = parameters.one(key) else { return Ok(None) };
-    text.parse().map(Some).map_err(|_| malformed(key, "must be a whole number"))
+    text.parse().map(Some).map_err(|_| malformed(key, "must be an integer"))
 }
 
 /// A page of daily summaries.
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_told() {
+    fn what_cannot_be_is_reported() {
         for (query, status) in [
             ("", 422),
             ("date_to=2026-02-28", 422),

@@ -81,6 +81,7 @@ struct AfBody {
     has_image_file: bool,
     /// Address of the strip, an SVG, below the address of the integration API.
     #[schema(example = "/v1/patients/80876de9-4e89-449a-9a8f-c1e11f720437/afib/65b1f0c2a4d3e5f60718293a/strip.svg")]
+    #[schema(format = "uri-reference")]
     image_url: String,
     /// Whether most of the three windows around are fibrillation; null when they are divided or unclassified.
     #[schema(example = false)]

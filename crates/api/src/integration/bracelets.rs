@@ -23,7 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 body! {
     /// A bracelet to register.
-    #[schema(as = NewBracelet)]
+    #[schema(as = BraceletRequest)]
     struct BraceletRegistration {
         /// Serial number, as it is printed on the bracelet.
         #[schema(example = "PW-000123")]

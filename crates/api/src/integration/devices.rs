@@ -10,8 +10,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::call_rejection::{CallRejection, header_text};
+use crate::callers::prove;
 use crate::error::{ApiError, ErrorBody, Result};
-use crate::rate_limit::prove;
 use crate::state::ApiState;
 use crate::times::iso_ms;
 

@@ -29,6 +29,7 @@ body! {
     /// What is to be exported.
     #[schema(example = json!({"client_date_from": "2026-11-20T00:00:00.000", "client_date_to": "2026-11-20T23:59:59.999",
         "types": ["ppg2", "acc"], "format": "csv", "compression": "deflate"}))]
+    #[schema(as = ExportRequest)]
     struct NewExport {
         /// First local date and time, without zone, included.
         #[schema(value_type = String)]
@@ -85,7 +86,10 @@ impl From<ExportStatus> for ExportBody {
     request_body = NewExport,
     responses((status = 200, body = ExportBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
         (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 422, body = ErrorBody),
-        (status = 429, body = ErrorBody, description = "too soon after the last one; see Retry-After")))]
+        (status = 429, body = ErrorBody, description = "one export per patient and five minutes, over all types, unless the \
+                operator has set something else; or too many requests; with the seconds to wait",
+            example = json!({"code": "too_many_requests",
+                "message": "one export per patient in 300 seconds, over all types; wait 299 seconds"}))))]
 async fn create(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
@@ -104,7 +108,10 @@ async fn create(
     request_body = NewExport,
     responses((status = 200, body = ExportBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
         (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 422, body = ErrorBody),
-        (status = 429, body = ErrorBody, description = "too soon after the last one; see Retry-After")))]
+        (status = 429, body = ErrorBody, description = "one export per patient and five minutes, over all types, unless the \
+                operator has set something else; or too many requests; with the seconds to wait",
+            example = json!({"code": "too_many_requests",
+                "message": "one export per patient in 300 seconds, over all types; wait 299 seconds"}))))]
 async fn create_of_type(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,

@@ -22,6 +22,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 body! {
     /// A study to create.
+    #[schema(as = StudyRequest)]
     struct NewStudy {
         /// Name.
         #[schema(example = "Sleep")]

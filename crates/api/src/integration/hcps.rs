@@ -22,6 +22,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 body! {
     /// Who is to become a member.
+    #[schema(as = MemberRequest)]
     struct NewMember {
         /// Of an account that is there.
         #[schema(example = "rita@study.example")]

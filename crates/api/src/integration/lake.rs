@@ -81,8 +81,8 @@ impl From<LakeFile> for LakeFileBody {
     fn from(file: LakeFile) -> Self {
         let object = file.segment.segment.object;
         LakeFileBody {
-            data_type: file.segment.data_type.name(),
-            patient: file.segment.patient.to_string(),
+            data_type: file.segment.segment.data_type.name(),
+            patient: file.segment.segment.patient.to_string(),
             period: file.period,
             first_timestamp: object.first_us.div_euclid(1000),
             last_timestamp: object.last_us.div_euclid(1000),
@@ -115,7 +115,7 @@ async fn list(
 ) -> Result<Json<LakeBody>> {
     let number = |key: &'static str| match parameters.one(key) {
         None => Ok(None),
-        Some(text) => text.parse::<i64>().map(Some).map_err(|_| malformed(key, "must be a whole number")),
+        Some(text) => text.parse::<i64>().map(Some).map_err(|_| malformed(key, "must be an integer")),
     };
     // Positions begin at 1; a negative one is a client's way to say "from the beginning".
     let since = number("since")?.map(|number| number.max(0));

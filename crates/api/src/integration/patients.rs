@@ -390,7 +390,7 @@ async fn list(
     parameters: Parameters,
 ) -> Result<Response> {
     let wanted = Wanted::read(&parameters)?;
-    let (platform, columns) = (state.platform, wanted.columns());
+    let (platform, columns) = (state.platform.clone(), wanted.columns());
     // The right is checked here, for the whole list at once, before the first batch is read.
     let patients = platform.people.readable_members(&researcher, &group_code).await?;
     // A study of ten thousand is answered with the memory of a few hundred rows.

@@ -44,7 +44,7 @@ async fn of_group(
     let day = required_date(&parameters, "date")?;
     let form = DayForm::of_all_sections(&parameters)?;
     let parts = form.parts;
-    let platform = state.platform;
+    let platform = state.platform.clone();
     let patients = platform.people.readable_members(&researcher, &group_code).await?;
     let batches = patients.into_parts(PATIENTS_AT_ONCE);
     let read = move |part: Readable<Vec<PatientId>>| {

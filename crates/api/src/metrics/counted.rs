@@ -62,6 +62,7 @@ impl Metrics {
                 ("stored", outcome.counts.stored),
                 ("duplicate", outcome.counts.duplicate),
                 ("replaced", outcome.counts.replaced),
+                ("unverified", outcome.counts.unverified),
                 ("rejected", outcome.rejected),
             ];
             for (name, count) in counts.into_iter().filter(|(_, count)| *count > 0) {

@@ -38,20 +38,24 @@ fn operations(databases: &[DbCounts]) -> Vec<MetricFamily> {
 type Gauge = (&'static str, &'static str, fn(&PoolCounts) -> usize);
 
 fn pools(databases: &[DbCounts]) -> Vec<MetricFamily> {
-    let shown: [Gauge; 4] = [
+    let shown: [Gauge; 5] = [
         ("pulseward_store_connections", "Connections that are open.", |pool| pool.size),
         ("pulseward_store_connections_in_use", "Connections that operations use.", |pool| pool.in_use),
         ("pulseward_store_connections_limit", "Connections that can be open.", |pool| pool.limit),
         ("pulseward_store_connections_waited_for", "Operations that wait for a connection.", |pool| pool.waiting),
+        ("pulseward_store_unanswered", "1 while the database gives no answer, else 0.", |pool| pool.is_broken.into()),
     ];
     let of_each = |(name, help, value): Gauge| {
         gauges(name, help, databases.iter().map(|counts| ([("database", counts.database)], value(&counts.pool) as f64)))
     };
     let opened = databases.iter().map(|counts| ([("database", counts.database)], counts.pool.opened as f64));
+    let breaks = databases.iter().map(|counts| ([("database", counts.database)], counts.pool.breaks as f64));
     let ends_s = ends_s();
     let waits = databases.iter().map(|counts| ([("database", counts.database)], counted(&ends_s, &counts.pool.waits)));
     let mut families: Vec<MetricFamily> = shown.into_iter().map(of_each).collect();
     families.push(counters("pulseward_store_connections_opened_total", "Connections that were opened.", opened));
+    let help = "How often the database stopped answering, so that operations failed at once.";
+    families.push(counters("pulseward_store_breaks_total", help, breaks));
     let help = "Time that an operation waited for a connection.";
     families.push(histograms("pulseward_store_connection_wait_seconds", help, waits));
     families
@@ -78,7 +82,8 @@ mod tests {
         (durations.buckets[0], durations.buckets[2], durations.buckets[BUCKETS_US.len()]) = (5, 2, 1);
         let failures = vec![("conflict", 2), ("cancelled", 1)];
         let operations = vec![OperationCounts { name: "sessions.session".to_owned(), durations, failures }];
-        let pool = PoolCounts { size: 3, in_use: 2, waiting: 4, limit: 16, opened: 7, waits: durations };
+        let used = PoolCounts { size: 3, in_use: 2, waiting: 4, limit: 16, opened: 7, ..PoolCounts::default() };
+        let pool = PoolCounts { waits: durations, breaks: 2, is_broken: true, ..used };
         let users = DbCounts { database: "users", operations, pool, writer_queue: None };
         let pool = PoolCounts::default();
         let health = DbCounts { database: "health", operations: Vec::new(), pool, writer_queue: Some(9) };
@@ -97,6 +102,9 @@ mod tests {
             "pulseward_store_connections_waited_for{database=\"users\"} 4".to_owned(),
             "pulseward_store_connections_opened_total{database=\"users\"} 7".to_owned(),
             "pulseward_store_connection_wait_seconds_count{database=\"users\"} 8".to_owned(),
+            "pulseward_store_unanswered{database=\"users\"} 1".to_owned(),
+            "pulseward_store_breaks_total{database=\"users\"} 2".to_owned(),
+            "pulseward_store_unanswered{database=\"health\"} 0".to_owned(),
             "pulseward_store_writer_queue{database=\"health\"} 9".to_owned(),
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");

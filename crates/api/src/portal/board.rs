@@ -256,7 +256,7 @@ async fn board(
     PortalCall(caller): PortalCall,
     Path(code): Path<GroupCode>,
 ) -> Result<Response> {
-    let platform = state.platform;
+    let platform = state.platform.clone();
     let patients = platform.data.board_patients(&caller.researcher()?, &code).await?;
     let parts = patients.into_parts(ROWS_AT_ONCE);
     let before = format!("{{\"at\":{},\"patients\":[", platform.core.now_ms()).into_bytes();
@@ -284,12 +284,12 @@ async fn events(
     headers: HeaderMap,
 ) -> Result<Response> {
     // Refused and not queued: a page that waits for its stream shows an old board as if it were new.
-    let place = state.streams.clone().try_acquire_owned().map_err(|_| NoRoom)?;
+    let place = state.streams.clone().try_acquire_owned().map_err(|_| NoRoom::JustNow)?;
     // Some browsers send it empty the first time.
     let last_seen = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok()).filter(|id| !id.is_empty());
     let listener = state.platform.data.listen_to_board(&caller.researcher()?, &code, last_seen).await?;
     let cookie = session_cookie(&headers)?.unwrap_or_default().to_owned();
-    let stream = told(Watched { platform: state.platform, listener, cookie, code });
+    let stream = told(Watched { platform: state.platform.clone(), listener, cookie, code });
     let stream = stream.map(move |event| {
         // The place is given back with the stream, which ends when the page is closed.
         let _held = &place;

@@ -8,9 +8,9 @@ use platform::portal::{PortalCaller, Presence};
 
 use super::cookie::session_cookie;
 use crate::call_rejection::header_text;
+use crate::callers::prove;
 use crate::error::{ApiError, Result};
 use crate::parameters::Parameters;
-use crate::rate_limit::prove;
 use crate::state::ApiState;
 
 /// What a page sends along with whatever changes something, and with every call of the integration API.

@@ -77,7 +77,7 @@ body! {
     /// What a new client is called and where it is answered.
     #[schema(example = json!({"name": "Sleep diary", "redirect_uris": ["https://diary.example/callback"],
         "privacy_policy_url": "https://diary.example/privacy"}))]
-    #[schema(as = NewOauthClient)]
+    #[schema(as = OauthClientRequest)]
     struct NewClient {
         /// What patients are shown.
         #[schema(min_length = 1, max_length = 100)]

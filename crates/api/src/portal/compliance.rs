@@ -123,7 +123,7 @@ async fn of_group(
     parameters: Parameters,
 ) -> Result<Response> {
     let (first, last) = (day(&parameters, "from")?, day(&parameters, "to")?);
-    let platform = state.platform;
+    let platform = state.platform.clone();
     let patients = platform.data.heat_map_patients(&caller.researcher()?, &code, first, last).await?;
     let days: Vec<String> = (first.0..=last.0).map(|day| format!("\"{}\"", LocalDay(day))).collect();
     let before = format!("{{\"days\":[{}],\"patients\":[", days.join(",")).into_bytes();

@@ -2,7 +2,8 @@
 
 use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
-use cookie::Cookie;
+use cookie::time::Duration;
+use cookie::{Cookie, SameSite};
 
 use crate::call_rejection::CallRejection;
 
@@ -24,6 +25,26 @@ pub(crate) fn session_cookie(headers: &HeaderMap) -> Result<Option<&str>, CallRe
         }
     }
     Ok(found)
+}
+
+/// A cookie that holds a session. Without a lifetime of its own it ends with the browser's session; ours ends earlier.
+pub(super) fn opened(public_url: &str, value: &str) -> String {
+    with_value(public_url, value).to_string()
+}
+
+/// A cookie by which a browser forgets its session.
+pub(super) fn closed(public_url: &str) -> String {
+    let mut cookie = with_value(public_url, "");
+    cookie.set_max_age(Duration::ZERO);
+    cookie.to_string()
+}
+
+fn with_value<'value>(public_url: &str, value: &'value str) -> Cookie<'value> {
+    // By the configured address: behind a proxy the connection itself is plain.
+    let is_secure = public_url.starts_with("https://");
+    let cookie = Cookie::build((SESSION_COOKIE, value)).path("/").http_only(true).secure(is_secure);
+    // Strict: no address of another site may open a page as somebody who is signed in.
+    cookie.same_site(SameSite::Strict).build()
 }
 
 #[cfg(test)]

@@ -35,7 +35,10 @@ struct KeyBody {
     /// The first characters of the key, to distinguish keys.
     #[schema(example = "pwk_1a2B3c")]
     prefix: String,
-    /// Codes of the studies that it acts on; empty for all of its owner's.
+    /// Whether it acts on the studies in `groups` only. A key whose studies are all gone acts on none.
+    #[schema(example = true)]
+    is_scoped: bool,
+    /// Codes of the studies that it acts on; empty for all of its owner's where it is not scoped.
     #[schema(example = json!(["JYVPQ"]))]
     groups: Vec<String>,
     /// When it ends by itself.
@@ -59,6 +62,7 @@ impl From<ApiKeyView> for KeyBody {
             id: key.id.to_string(),
             name: key.name,
             prefix: key.prefix,
+            is_scoped: key.is_scoped,
             groups: groups.iter().map(GroupCode::to_string).collect(),
             expires_at: key.expires_ms.map(iso_ms),
             last_used_at: key.last_used_ms.map(iso_ms),
@@ -82,7 +86,7 @@ struct NewKeyBody {
 body! {
     /// What a new key is called, and how far it reaches.
     #[schema(example = json!({"name": "nightly analysis", "groups": ["JYVPQ"], "expires_at": "2030-11-20T00:00:00.000Z"}))]
-    #[schema(as = NewApiKey)]
+    #[schema(as = ApiKeyRequest)]
     struct NewKey {
         /// What distinguishes the key from others.
         #[schema(min_length = 1, max_length = 100)]

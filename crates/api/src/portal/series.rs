@@ -159,7 +159,7 @@ fn read_request(parameters: &Parameters) -> std::result::Result<SeriesRequest, P
     };
     let points = match parameters.one("points") {
         None => POINTS,
-        Some(text) => text.parse().map_err(|_| malformed("points", "must be a whole number"))?,
+        Some(text) => text.parse().map_err(|_| malformed("points", "must be an integer"))?,
     };
     let mut columns = Vec::new();
     for name in parameters.list("series")? {

@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 
 use super::account::AccountBody;
 use super::caller::OwnCall;
-use super::cookie::SESSION_COOKIE;
+use super::cookie;
 use crate::body::typed::{Valid, body};
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::outer::ClientAddress;
@@ -73,6 +73,8 @@ struct SessionBody {
 #[utoipa::path(post, path = "/session", tag = "portal", request_body = SignIn, security(()),
     responses((status = 200, body = SessionBody), (status = 401, body = ErrorBody,
         description = "`invalid_credentials`, or `totp_required` when a code has to come along"),
+    (status = 409, body = ErrorBody, description = "`second_factor_unreadable`: the store was restored without its \
+        master key, and an operator has to take the second factor away"),
     (status = 422, body = ErrorBody), (status = 429, body = ErrorBody)))]
 async fn open(
     State(state): State<ApiState>,
@@ -90,8 +92,11 @@ async fn open(
         PortalLogin::TotpRequired => Err(refused("totp_required", "a code of the second factor is needed")),
         PortalLogin::Opened(opened) => {
             let body = session_body(&state, &opened.caller).await?;
-            let cookie = cookie(&state, &opened.cookie, "");
-            Ok(([(SET_COOKIE, cookie)], Json(body)).into_response())
+            Ok((
+                [(SET_COOKIE, cookie::opened(&state.platform.core.settings().integration_url, &opened.cookie))],
+                Json(body),
+            )
+                .into_response())
         }
     }
 }
@@ -109,7 +114,8 @@ async fn show(State(state): State<ApiState>, OwnCall(caller): OwnCall) -> Result
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody)))]
 async fn close(State(state): State<ApiState>, OwnCall(caller): OwnCall) -> Result<Response> {
     state.platform.identity.close_portal(&caller).await?;
-    Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie(&state, "", "; Max-Age=0"))]).into_response())
+    Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie::closed(&state.platform.core.settings().integration_url))])
+        .into_response())
 }
 
 async fn session_body(state: &ApiState, caller: &PortalCaller) -> Result<SessionBody> {
@@ -124,14 +130,6 @@ async fn session_body(state: &ApiState, caller: &PortalCaller) -> Result<Session
         totp: caller.has_totp,
         wall_display: caller.view_only,
     })
-}
-
-/// The cookie's header. Without a lifetime of its own it goes with the browser's session; ours ends it earlier.
-fn cookie(state: &ApiState, value: &str, more: &str) -> String {
-    // By the configured address: behind a proxy the connection itself is plain.
-    let secure = if state.platform.core.settings().integration_url.starts_with("https://") { "; Secure" } else { "" };
-    // Strict: no address of another site may open a page as somebody who is signed in.
-    format!("{SESSION_COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{more}")
 }
 
 fn refused(code: &'static str, message: &'static str) -> ApiError {

@@ -66,7 +66,7 @@ mod tests {
     use vitals::zone::ZoneRuns;
 
     #[test]
-    fn rows_of_all_channels_stand_in_the_order_of_time() {
+    fn rows_of_all_channels_are_in_the_order_of_time() {
         let green = ppg2(0x7e, &[1_000_000, 3_000_000], &[5, 6]);
         let red = ppg2(0x7c, &[2_000_500, 3_000_000], &[7, NULL]);
         let mut rows = JsonRows::new(DataType::Ppg2);

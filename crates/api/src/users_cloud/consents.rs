@@ -53,6 +53,8 @@ impl From<GivenConsent> for ConsentBody {
 }
 
 /// The applications that the caller has granted access, oldest first.
+///
+/// An application whose tokens have all ended is left out: it has to ask again.
 #[utoipa::path(get, path = "/auth/consents", tag = "oauth",
     security(("users_token" = [])),
     responses((status = 200, body = Vec<ConsentBody>), (status = 401, body = ErrorBody)))]

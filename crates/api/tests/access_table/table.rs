@@ -89,7 +89,7 @@ GET    /users/auth/consents                                        | 401 401 401
 DELETE /users/auth/consents/{id}                                   | 401 401 401 401 401 | 404 404 | 404 404 404 404 401
 GET    /users/.well-known/jwks.json                                | 200
 
-# Health Cloud. Who reads in a patient's stead neither sends nor refreshes.
+# Health Cloud. Who reads on behalf of a patient neither sends nor refreshes.
 POST   /health/login {"user_api_token": "rubbish"}                 | 401
 POST   /health/auth/logout                                         | 401 401 204 401 401 | 204 204 | 204 204 401 401 401
 GET    /health/auth/refresh                                        | 401 401 200 401 401 | 200 200 | 403 403 401 401 401

@@ -72,7 +72,7 @@ async fn details_name_what_was_changed_and_no_personal_value() {
 }
 
 #[tokio::test]
-async fn details_of_bracelets_and_exports_say_whom_and_what() {
+async fn details_of_bracelets_and_exports_name_patient_and_content() {
     let study = Study::begin().await;
     let mut seen = study.log_as(&study.key).await.len();
     let dates = json!({"client_date_from": "2025-11-19T00:00:00.000", "client_date_to": "2025-11-19T23:59:59.999"});

@@ -22,7 +22,7 @@ pub mod study;
 pub const START_MS: i64 = 1_763_600_000_000;
 
 /// What the clock says when it panics: nobody outside may hear it.
-pub const SAID_BY_THE_CLOCK: &str = "the clock of grace.hopper@example.org stands still";
+pub const SAID_BY_THE_CLOCK: &str = "the clock of grace.hopper@example.org has stopped";
 
 /// A time at which the clock panics.
 const BROKEN_MS: i64 = i64::MIN;

@@ -53,7 +53,7 @@ async fn texts_with_commas_quotes_and_lines_come_out_of_csv_as_they_went_in() {
 }
 
 #[tokio::test]
-async fn manifest_tells_of_every_file_what_is_in_it() {
+async fn manifest_says_of_every_file_what_is_in_it() {
     let study = Study::begin().await;
     let at = |second: i64| MIDNIGHT_MS + second * 1000;
     study

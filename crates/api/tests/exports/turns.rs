@@ -12,6 +12,8 @@ async fn turn_ends_after_five_minutes_to_the_millisecond() {
     study.story.pass_ms(299_999);
     let refused = study.create("/acc", day(&[])).await;
     assert_eq!((refused.error(), refused.header("retry-after")), ((429, "too_many_requests"), "1"));
+    let message = "one export per patient in 300 seconds, over all types; wait 1 seconds";
+    assert_eq!(refused.body["message"], message, "the rule, as the operator has set it");
     study.story.pass_ms(1);
     study.create("/acc", day(&[])).await.ok();
     study.story.pass_ms(1500);
@@ -42,7 +44,7 @@ async fn refused_requests_take_no_turn() {
 }
 
 #[tokio::test]
-async fn turn_is_the_patients_whoever_asks() {
+async fn turn_is_the_patients_for_every_caller() {
     let study = Study::begin().await;
     let hcps = format!("/integration/v1/groups/{}/hcps", study.group);
     let bob = study.story.key_of("bob@example.org", store::Role::Researcher).await;

@@ -163,7 +163,7 @@ async fn patient_before_activation_cannot_log_in_sync_or_get_a_new_password() {
 }
 
 #[tokio::test]
-async fn registration_is_told_to_the_log_of_the_patient_and_of_nobody_else() {
+async fn registration_is_in_the_log_of_the_patient_and_of_nobody_else() {
     let study = Study::begin().await;
     let bob = study.story.key_of("bob@example.org", Role::Researcher).await;
     let created = study.ask("POST", &study.of_group("/patients"), Value::Null).await.ok();

@@ -51,7 +51,7 @@ async fn an_address_that_is_not_the_clients_is_never_answered() {
 }
 
 #[tokio::test]
-async fn what_else_is_wrong_is_told_to_the_client_at_its_address() {
+async fn what_else_is_wrong_is_reported_to_the_client_at_its_address() {
     type Parameters<'a> = &'a [(&'a str, &'a str)];
     let scene = Scene::begin().await;
     let (secret, public) = (scene.client("Diary", false).await, scene.client("Phone", true).await);

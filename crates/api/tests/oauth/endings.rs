@@ -40,7 +40,7 @@ async fn either_token_given_back_ends_the_family() {
 }
 
 #[tokio::test]
-async fn a_client_is_told_of_its_own_tokens() {
+async fn a_client_learns_of_its_own_tokens() {
     let scene = Scene::begin().await;
     let (client, other) = (scene.client("Diary", false).await, scene.client("Other", false).await);
     let tokens = scene.tokens(&client, "patient.read patient.sync").await;
@@ -171,6 +171,30 @@ async fn a_patient_sees_and_withdraws_what_they_have_allowed() {
     assert!(scene.opens(access(&second)).await);
     assert_eq!(names(&scene.story.get_as(path, users).await.ok()), ["\"Phone\""]);
     assert_eq!(scene.story.get(path).await.error(), (401, "unauthenticated"));
+}
+
+#[tokio::test]
+async fn consents_whose_tokens_have_ended_are_not_listed() {
+    let scene = Scene::begin().await;
+    let (diary, phone) = (scene.client("Diary", false).await, scene.client("Phone", true).await);
+    let code = scene.code(&diary, "").await;
+    let phone_tokens = scene.tokens(&phone, "").await;
+    let listed = async || {
+        let list = scene.story.get_as("/users/auth/consents", &scene.grace.users_token).await.ok();
+        let names =
+            list.as_array().expect("a list").iter().map(|row| row["client_name"].as_str().expect("a name").to_owned());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    };
+    assert_eq!(listed().await, ["Diary", "Phone"], "a code can still be redeemed");
+    scene.call("revoke", &phone, &[("token", refresh(&phone_tokens))]).await;
+    assert_eq!(listed().await, ["Diary"], "given back");
+    let tokens = scene.redeem(&diary, &code).await.ok();
+    assert_eq!(listed().await, ["Diary"]);
+    assert_eq!(error(&scene.redeem(&diary, &code).await), (400, "invalid_grant"), "a second time");
+    assert!(!scene.opens(access(&tokens)).await);
+    assert!(listed().await.is_empty(), "a code that comes twice ends its tokens");
 }
 
 #[tokio::test]

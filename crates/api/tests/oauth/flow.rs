@@ -166,7 +166,7 @@ async fn a_refresh_can_ask_for_less_and_not_for_more() {
 }
 
 #[tokio::test]
-async fn metadata_tell_a_client_where_everything_is() {
+async fn metadata_say_where_everything_is() {
     let scene = Scene::begin().await;
     let told = scene.story.get("/health/.well-known/oauth-authorization-server").await.ok();
     assert_eq!(told, scene.story.get("/.well-known/oauth-authorization-server/health").await.ok());

@@ -65,7 +65,7 @@ async fn a_disabled_account_is_out_at_once() {
 }
 
 #[tokio::test]
-async fn a_subscription_is_told_as_it_stands() {
+async fn a_subscription_is_shown_as_it_is() {
     let story = Story::begin().await;
     let account = NewAccount {
         email: "ada@example.org".to_owned(),
@@ -108,6 +108,7 @@ async fn keys_are_made_shown_once_used_and_revoked() {
     assert_eq!(list.as_array().map(Vec::len), Some(2));
     assert!(list[1]["key"].is_null(), "shown once");
     assert_eq!((&list[0]["groups"], &list[1]["groups"]), (&json!([]), &json!([mine])));
+    assert_eq!((&list[0]["is_scoped"], &list[1]["is_scoped"]), (&json!(false), &json!(true)));
     let path = format!("/portal/api/keys/{}", text(&created.body["id"]));
     let (eve, _) = Browser::of(&story, "eve@example.org", Role::Researcher).await;
     assert_eq!(eve.ask(&story, "DELETE", &path, Value::Null).await.error(), (404, "api_key_not_found"));
@@ -166,7 +167,7 @@ async fn administrators_set_up_oauth_clients() {
 }
 
 #[tokio::test]
-async fn exports_under_the_cookie_are_told_apart_in_the_log() {
+async fn exports_under_the_cookie_are_distinguished_in_the_log() {
     let story = Story::begin().await;
     let (browser, key) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
     let group = story.group(&key).await;

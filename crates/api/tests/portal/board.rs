@@ -177,7 +177,7 @@ async fn a_score_without_a_total_says_what_it_lacks() {
 }
 
 #[tokio::test]
-async fn a_sync_and_its_fold_are_told_and_who_comes_back_misses_nothing() {
+async fn a_sync_and_its_derivation_are_reported_and_who_comes_back_misses_nothing() {
     let ward = Ward::open().await;
     let (rita, rosa) = (ward.patient(Value::Null).await, ward.patient(Value::Null).await);
     let mut events = ward.events("").await;
@@ -279,7 +279,7 @@ async fn damaged_patients_have_rows_that_say_so(ward: Ward) {
     for (at, patient, name) in [(0, &rita, rita.code.as_str()), (1, &rosa, "Rita Rossi")] {
         let row = &board["patients"][at];
         let told = (&row["uuid"], &row["name"], &row["unreadable"]);
-        assert_eq!(told, (&json!(patient.uuid), &json!(name), &json!(true)), "what is known is told");
+        assert_eq!(told, (&json!(patient.uuid), &json!(name), &json!(true)), "what is known is sent");
         for field in ["heart_rate", "news", "battery", "worn", "last_sync"] {
             assert_eq!(row[field], Value::Null, "{field}");
         }
@@ -315,7 +315,7 @@ async fn a_row_that_cannot_be_read_does_not_hold_up_the_others() {
 }
 
 #[tokio::test]
-async fn a_repeated_sync_is_told_because_the_board_shows_the_last_one() {
+async fn a_repeated_sync_is_reported_because_the_board_shows_the_last_one() {
     let ward = Ward::open().await;
     let rita = ward.patient(Value::Null).await;
     ward.send(&rita, vitals(START_MS, 61)).await;
@@ -328,7 +328,7 @@ async fn a_repeated_sync_is_told_because_the_board_shows_the_last_one() {
 }
 
 #[tokio::test]
-async fn who_joins_is_told_and_who_goes_has_the_board_read_anew() {
+async fn who_joins_is_reported_and_who_goes_has_the_board_read_again() {
     let ward = Ward::open().await;
     let mut events = ward.events("").await;
     let rita = ward.patient(Value::Null).await;

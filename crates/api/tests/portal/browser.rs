@@ -16,6 +16,15 @@ pub struct Browser {
     pub csrf: String,
 }
 
+/// Name and value of a cookie that is set, and its attributes, which have no order (RFC 6265, 4.1.1).
+pub fn pair_and_attributes(set_cookie: &str) -> (&str, Vec<&str>) {
+    let mut parts = set_cookie.split("; ");
+    let pair = parts.next().unwrap_or_default();
+    let mut attributes: Vec<&str> = parts.collect();
+    attributes.sort_unstable();
+    (pair, attributes)
+}
+
 impl Browser {
     /// Creates an account with a key and signs it in; answers the browser and the key.
     pub async fn of(story: &Story, email: &str, role: Role) -> (Browser, String) {

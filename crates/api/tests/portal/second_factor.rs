@@ -1,7 +1,7 @@
 //! The second factor with everything else: forms of a code, other accounts, other sessions, a new password.
 
 use serde_json::{Value, json};
-use store::Role;
+use store::{PortalSessionId, Role};
 
 use crate::browser::Browser;
 use crate::common::{Answer, PASSWORD, Story, text};
@@ -153,4 +153,27 @@ async fn one_browser_is_locked_while_another_is_used() {
     let mixed = Browser { cookie: third.cookie.clone(), csrf: second.csrf.clone() };
     assert_eq!(mixed.ask(&story, "DELETE", SESSION, Value::Null).await.error(), (403, "csrf"));
     third.get(&story, SESSION).await.ok();
+}
+
+/// As after a restore without the master key: what is sealed was sealed with another one.
+#[tokio::test]
+async fn factor_that_the_master_key_does_not_open_says_what_to_do() {
+    let story = Story::begin().await;
+    let ada = Guarded::set_up(&story, "ada@example.org").await;
+    let account = story.platform.identity.account_by_email("ada@example.org").await.expect("an account").uuid;
+    let users = story.platform.core.users();
+    assert!(users.remove_totp(&account).await.expect("removed"));
+    assert!(users.put_totp(&account, vec![7; 60]).await.expect("put"));
+    let no_session = PortalSessionId::new("none");
+    assert!(users.confirm_totp(&account, 1, &no_session, story.now_ms()).await.expect("confirmed"));
+    for _ in 0..3 {
+        let answer = ada.sign_in(&story, PASSWORD, json!(ada.code(&story))).await;
+        assert_eq!(answer.error(), (409, "second_factor_unreadable"));
+        assert!(text(&answer.body["message"]).contains("admin remove-second-factor"), "{answer:?}");
+        story.pass_ms(STEP_MS);
+    }
+    let wrong = ada.sign_in(&story, "wrong horse battery", json!("123456")).await;
+    assert_eq!(wrong.error(), (401, "invalid_credentials"), "who has no password learns nothing");
+    assert!(users.remove_totp(&account).await.expect("removed"));
+    assert_eq!(ada.sign_in(&story, PASSWORD, Value::Null).await.status, 200);
 }

@@ -47,14 +47,14 @@ fn faults(value: &Value, schema: &Value, schemas: &Value, place: &str) -> Vec<St
         match (schema["properties"].get(name), schema["additionalProperties"].is_object()) {
             (Some(property), _) => found.extend(faults(member, property, schemas, &place)),
             (None, true) => found.extend(faults(member, &schema["additionalProperties"], schemas, &place)),
-            (None, false) => found.push(format!("{place} is not told of")),
+            (None, false) => found.push(format!("{place} is not documented")),
         }
     }
     found
 }
 
 #[tokio::test]
-async fn every_field_of_a_summary_is_told_of() {
+async fn every_field_of_a_summary_is_documented() {
     let study = Study::begin().await;
     let patient = study.patient().await;
     study.story.sync(&patient, half_an_hour()).await;
@@ -82,7 +82,7 @@ async fn every_field_of_a_summary_is_told_of() {
 }
 
 #[test]
-fn what_is_not_as_told_is_found() {
+fn what_is_not_as_documented_is_found() {
     let schemas = api::document()["components"]["schemas"].clone();
     let wrong = json!({"date": 7, "spo2": {"avg_spo2": 101, "mood": 1}, "heart_rate": {"slots": [{"bpm": "x"}]}});
     let found = faults(&wrong, &json!({"$ref": "#/components/schemas/DailySummary"}), &schemas, "day");

@@ -52,6 +52,14 @@ pub enum PlatformError {
         /// Seconds after which to try again.
         retry_after_s: u64,
     },
+    /// An export of the patient was begun too short a time ago.
+    #[error("one export per patient in {interval_s} seconds, over all types; wait {retry_after_s} seconds")]
+    ExportTooSoon {
+        /// Seconds after which to try again.
+        retry_after_s: u64,
+        /// Seconds between two exports of the patient.
+        interval_s: i64,
+    },
     /// The store could not do it.
     #[error(transparent)]
     Store(#[from] StoreError),

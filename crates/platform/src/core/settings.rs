@@ -1,6 +1,6 @@
 //! What an operator can set.
 
-use store::SettingName;
+use store::{Objects, SettingName};
 
 /// The name of the setting that says for how many days raw data of a group's patients are kept, by type.
 pub const RETENTION_SETTING: SettingName = SettingName::new("retention");
@@ -28,6 +28,10 @@ pub struct Settings {
     pub portal_idle_minutes: i64,
     /// Hours after which a session of the portal ends.
     pub portal_session_hours: i64,
+    /// Bytes a second that are read at most to check what is stored; 0 when nothing is checked.
+    pub scrub_bytes_per_s: u64,
+    /// Where copies of the objects lie, from which damaged ones are brought back.
+    pub object_copies: Option<Objects>,
     /// How many password hashes may be computed at once.
     pub password_hashes_at_once: usize,
 }
@@ -46,6 +50,9 @@ impl Default for Settings {
             event_retention_s: 30 * 86_400,
             portal_idle_minutes: 15,
             portal_session_hours: 12,
+            // A gigabyte in four minutes, next to which nobody notices the reading.
+            scrub_bytes_per_s: 4 << 20,
+            object_copies: None,
             password_hashes_at_once: 2,
         }
     }

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_engine_that_works_is_woken_and_one_that_does_not_has_others_told() {
+    async fn an_engine_that_works_is_woken_and_one_that_does_not_passes_it_to_others() {
         let signals = JobSignals::default();
         signals.ring(SEAL);
         assert_eq!(now(signals.rung()).await, None, "nobody works here");

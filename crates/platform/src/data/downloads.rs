@@ -57,7 +57,7 @@ impl Data {
             return Err(PlatformError::Forbidden("the link has expired"));
         }
         // The size is known before the first byte, so a range can be answered and a missing object is a 404.
-        self.core.objects().size(&link.path).await?.ok_or(PlatformError::NotFound("download"))
+        self.core.health().size_of_object(&link.path).await?.ok_or(PlatformError::NotFound("download"))
     }
 
     /// The bytes at some positions of the object of a link that has been opened.

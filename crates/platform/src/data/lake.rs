@@ -64,9 +64,9 @@ impl Data {
         self.note_listing(researcher, group_code, &segments).await?;
         let mut files = Vec::with_capacity(segments.len());
         for segment in segments {
-            let data_type = segment.data_type;
+            let data_type = segment.segment.data_type;
             let period = SealedPeriod::of(data_type, segment.segment.period_start_us).date_text(data_type);
-            let name = format!("{}_{}_{period}.parquet", segment.patient, data_type.name());
+            let name = format!("{}_{}_{period}.parquet", segment.segment.patient, data_type.name());
             let url = self.download_url(&segment.segment.object.path, &name, LINK_LIFETIME).await?;
             files.push(LakeFile { segment, period, url });
         }
@@ -82,7 +82,7 @@ impl Data {
     ) -> Result<()> {
         let mut counts: BTreeMap<&PatientId, usize> = BTreeMap::new();
         for segment in segments {
-            *counts.entry(&segment.patient).or_default() += 1;
+            *counts.entry(&segment.segment.patient).or_default() += 1;
         }
         let hcp_admin = hcp_admin_entity(&researcher.account);
         let entries: Vec<_> = counts

@@ -1,5 +1,7 @@
 //! Raw samples of a patient, in pieces small enough to stream.
 
+use std::time::Duration;
+
 use futures::Stream;
 use futures::stream::{self, StreamExt as _};
 use vitals::block::Block;
@@ -10,7 +12,7 @@ use crate::core::Core;
 use crate::core::access::Readable;
 use crate::core::error::Result;
 use crate::data::Data;
-use store::PatientId;
+use store::{PatientId, StoreError};
 
 /// A range of time whose ends are both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,13 +41,17 @@ struct Part {
     offset_s: Option<i32>,
 }
 
+/// How long the first rows may take: a bucket that does not answer is reported within five seconds.
+const LONGEST_FIRST_PIECE: Duration = Duration::from_millis(4_500);
+
 /// Span that is read at once: a few thousand rows of the fastest signal, so that an answer takes little memory.
 const fn step_us(data_type: DataType) -> i64 {
     if data_type.is_waveform() { 15 * SECOND_US } else { 3600 * SECOND_US }
 }
 
 impl Data {
-    /// The samples of a range in the order of time: a stream of pieces, each with one block for a channel.
+    /// The samples of a range in the order of time: a stream of pieces, each with one block for a channel. The first has
+    /// been read, and the sealed files of the others were found, when this answers.
     pub async fn samples(
         &self,
         patient: &Readable<PatientId>,
@@ -61,6 +67,7 @@ impl Data {
         let steps: Vec<Part> = parts.into_iter().flat_map(|part| in_steps(part, step_us(data_type))).collect();
         let health = self.core.health().clone();
         let patient = patient.uuid().clone();
+        let patient_uuid = patient.clone();
         let read = move |part: Part| {
             let (health, patient) = (health.clone(), patient.clone());
             async move {
@@ -71,8 +78,15 @@ impl Data {
                 })
             }
         };
+        if let [first, .., last] = steps[..] {
+            // What is missing is reported before the first row: later it could only break the answer off.
+            self.core.health().check_later_segments(&patient_uuid, data_type, first.from_us, last.to_us).await?;
+        }
         // The next step is read when the client has taken the last one, so a slow client holds little memory.
-        Ok(stream::iter(steps).then(read))
+        let mut pieces = Box::pin(stream::iter(steps).then(read));
+        let first = runtime::timeout(LONGEST_FIRST_PIECE, pieces.next()).await;
+        let slow = |_| StoreError::Unavailable("the first rows did not come in time".to_owned());
+        Ok(stream::iter(first.map_err(slow)?.transpose()?.map(Ok)).chain(pieces))
     }
 }
 

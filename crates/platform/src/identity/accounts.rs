@@ -190,6 +190,13 @@ impl Identity {
         }
         Ok(now_ms)
     }
+
+    /// Enables an account that was disabled: its password, and its second factor where it has one, log in again. Sessions
+    /// and API keys of before stay ended. Enabling one that is not disabled changes nothing.
+    pub async fn enable_account(&self, account: &Account) -> Result<()> {
+        self.core.users().enable_account(&account.uuid, self.core.now_ms()).await?;
+        Ok(())
+    }
 }
 
 /// Someone else logs in with this address.

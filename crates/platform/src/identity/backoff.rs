@@ -3,11 +3,15 @@
 //! Failures are counted by account *and* address, so that a stranger who fails on purpose does not lock a person
 //! out; and, far more patiently, by address alone, so that trying one password on many accounts is slowed as well.
 //! Counters live on one node; the waits are meant to make guessing hopeless, not to be exact.
+//!
+//! Names are as long as anyone who guesses wants and may be a person's, so none is kept: counters are found by a hash with a
+//! seed of this process.
 
+use std::hash::BuildHasher;
 use std::net::Ipv6Addr;
 use std::sync::{Mutex, PoisonError};
 
-use runtime::HashMap;
+use runtime::{HashMap, Hashing};
 
 /// Failures that cost nothing, of one account from one address.
 const FREE_OF_PAIR: u32 = 5;
@@ -19,11 +23,13 @@ const FORGOTTEN_AFTER_MS: i64 = 60 * 60 * 1000;
 /// How many counters are kept at most.
 const REMEMBERED: usize = 50_000;
 
-/// Who failed.
-#[derive(Clone, PartialEq, Eq, Hash)]
+/// Who failed, as a hash.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Who {
-    Pair { account: String, address: String },
-    Address(String),
+    /// An account from an address.
+    Pair(u64),
+    /// Everyone at an address.
+    Address(u64),
 }
 
 #[derive(Clone, Copy)]
@@ -35,18 +41,19 @@ struct Failures {
 /// Failed logins, by who failed.
 #[derive(Default)]
 pub(crate) struct Backoff {
+    hasher: Hashing,
     failures: Mutex<HashMap<Who, Failures>>,
 }
 
 impl Backoff {
     /// Seconds to wait before this account may be tried again from this address; `None` when it may be tried now.
     pub(crate) fn wait_s(&self, account: &str, address: &str, now_ms: i64) -> Option<u64> {
-        self.wait_of(&both(account, address), now_ms)
+        self.wait_of(&self.both(account, address), now_ms)
     }
 
     /// The same, of what this account has failed with alone: where secrets are too long to be guessed.
     pub(crate) fn own_wait_s(&self, account: &str, address: &str, now_ms: i64) -> Option<u64> {
-        let [pair, _] = both(account, address);
+        let [pair, _] = self.both(account, address);
         self.wait_of(&[pair], now_ms)
     }
 
@@ -62,13 +69,13 @@ impl Backoff {
 
     /// Counts a failure that was a guess.
     pub(crate) fn failed(&self, account: &str, address: &str, now_ms: i64) {
-        self.count(both(account, address), now_ms);
+        self.count(self.both(account, address), now_ms);
     }
 
     /// Counts a failure that was no guess, such as a token that has ended: of the account from the address, and not
     /// of the address.
     pub(crate) fn failed_again(&self, account: &str, address: &str, now_ms: i64) {
-        let [pair, _] = both(account, address);
+        let [pair, _] = self.both(account, address);
         self.count([pair], now_ms);
     }
 
@@ -95,14 +102,14 @@ impl Backoff {
 
     /// Forgets the failures of an account from an address: its owner has come in.
     pub(crate) fn succeeded(&self, account: &str, address: &str) {
-        let [pair, _] = both(account, address);
+        let [pair, _] = self.both(account, address);
         self.failures.lock().unwrap_or_else(PoisonError::into_inner).remove(&pair);
     }
-}
 
-fn both(account: &str, address: &str) -> [Who; 2] {
-    let (account, address) = (account.to_owned(), origin(address));
-    [Who::Pair { account, address: address.clone() }, Who::Address(address)]
+    fn both(&self, account: &str, address: &str) -> [Who; 2] {
+        let address = origin(address);
+        [Who::Pair(self.hasher.hash_one((account, &address))), Who::Address(self.hasher.hash_one(&address))]
+    }
 }
 
 /// What an address is counted as: of IPv6 the network, since anyone who has one address has all of its /64.
@@ -119,7 +126,7 @@ fn origin(address: &str) -> String {
 /// One second after the last free failure, then twice as long each time.
 fn wait_ms(who: &Who, count: u32) -> i64 {
     let free = match who {
-        Who::Pair { .. } => FREE_OF_PAIR,
+        Who::Pair(_) => FREE_OF_PAIR,
         Who::Address(_) => FREE_OF_ADDRESS,
     };
     if count < free {
@@ -190,6 +197,17 @@ mod tests {
         }
         assert!(backoff.wait_s("ada", "192.0.2.1", 0).is_some());
         assert_eq!(backoff.wait_s("eve", "192.0.2.1", 0), None);
+    }
+
+    #[test]
+    fn names_are_not_kept_however_long_they_are() {
+        let backoff = Backoff::default();
+        for guess in 0..1200 {
+            backoff.failed(&format!("{guess}{}", "x".repeat(60_000)), "192.0.2.1", 0);
+        }
+        let failures = backoff.failures.lock().unwrap();
+        assert_eq!(failures.len(), 1201);
+        assert!(size_of::<(Who, Failures)>() <= 32, "{} bytes", size_of::<(Who, Failures)>());
     }
 
     #[test]

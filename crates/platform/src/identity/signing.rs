@@ -85,10 +85,8 @@ impl Identity {
     /// Whether the master key opens the key that a cloud signs with; true where there is none yet.
     pub async fn opens_signing_key(&self, cloud: Cloud) -> Result<bool> {
         let stored = self.stored_keys(cloud).await?;
-        match stored.iter().rfind(|key| key.retired_ms.is_none()) {
-            Some(newest) => Ok(self.unseal(cloud, newest)?.is_some()),
-            None => Ok(true),
-        }
+        let signing: Vec<SigningKey> = stored.into_iter().filter(|key| key.retired_ms.is_none()).collect();
+        opens_newest(self.core.master_key(), cloud, &signing)
     }
 
     fn seen_keys(&self, cloud: Cloud, younger_than_ms: i64) -> Option<Arc<Keys>> {
@@ -154,18 +152,33 @@ impl Identity {
 
     /// The private half of a key; `None` when the master key does not open it.
     fn unseal(&self, cloud: Cloud, key: &SigningKey) -> Result<Option<EncodingKey>> {
-        let Some((nonce, sealed)) = key.sealed_key.split_at_checked(NONCE_LEN) else { return Ok(None) };
-        let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(broken)?;
-        let mut sealed = sealed.to_vec();
-        let opened = self.sealing_key()?.open_in_place(nonce, sealed_for(cloud, &key.kid), &mut sealed);
-        Ok(opened.ok().map(|opened| EncodingKey::from_ed_der(opened)))
+        unsealed(&self.sealing_key()?, cloud, key)
     }
 
     /// The key that seals what only this service may read.
     pub(crate) fn sealing_key(&self) -> Result<LessSafeKey> {
-        let key = UnboundKey::new(&AES_256_GCM, &self.core.master_key()[..]).map_err(broken)?;
-        Ok(LessSafeKey::new(key))
+        sealing_key_of(self.core.master_key())
     }
+}
+
+/// Whether a master key opens the newest of some keys of a cloud that sign, oldest first; true where there is none.
+pub fn opens_newest(master_key: &[u8; 32], cloud: Cloud, signing: &[SigningKey]) -> Result<bool> {
+    match signing.last() {
+        Some(newest) => Ok(unsealed(&sealing_key_of(master_key)?, cloud, newest)?.is_some()),
+        None => Ok(true),
+    }
+}
+
+fn unsealed(sealing: &LessSafeKey, cloud: Cloud, key: &SigningKey) -> Result<Option<EncodingKey>> {
+    let Some((nonce, sealed)) = key.sealed_key.split_at_checked(NONCE_LEN) else { return Ok(None) };
+    let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(broken)?;
+    let mut sealed = sealed.to_vec();
+    let opened = sealing.open_in_place(nonce, sealed_for(cloud, &key.kid), &mut sealed);
+    Ok(opened.ok().map(|opened| EncodingKey::from_ed_der(opened)))
+}
+
+fn sealing_key_of(master_key: &[u8; 32]) -> Result<LessSafeKey> {
+    Ok(LessSafeKey::new(UnboundKey::new(&AES_256_GCM, &master_key[..]).map_err(broken)?))
 }
 
 /// Ties sealed bytes to their place, so that they cannot be passed off as another key.

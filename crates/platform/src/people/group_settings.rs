@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn every_wrong_setting_is_told() {
+    fn every_wrong_setting_is_reported() {
         let wrong = |change: GroupSettingsChange| {
             let Err(PlatformError::Invalid(errors)) = change.values() else { panic!("it is valid") };
             errors.into_keys().collect::<Vec<_>>()

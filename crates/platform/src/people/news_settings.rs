@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn every_wrong_field_is_told() {
+    fn every_wrong_field_is_reported() {
         assert_eq!(wrong_fields(&NewsSettingsChange::default()), ["spo2_scale"]);
         for scale in [0, 3, 257, -1] {
             let consciousness = Some("a".to_owned());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use store::segment::{SegmentRow, StoredAmount};
-use store::{FailingJobs, GroupCode, PatientId, PutAside};
+use store::{FailingJobs, GroupCode, ObjectFault, PatientId, PutAside};
 
 use crate::core::error::Result;
 use crate::upkeep::Upkeep;
@@ -93,18 +93,12 @@ impl Upkeep {
     }
 
     async fn verify_segment(&self, row: &SegmentRow, found: &mut Verification) -> Result<()> {
-        let object = &row.object;
         found.segments += 1;
-        let Some((bytes, sha256)) = self.core.objects().digest(&object.path).await? else {
-            // Sealed again since it was listed, and swept.
-            if self.core.health().known_paths(vec![object.path.clone()]).await?.contains(&object.path) {
-                found.missing.push(object.path.clone());
-            }
-            return Ok(());
-        };
-        found.bytes += bytes;
-        if sha256 != object.sha256 {
-            found.damaged.push(object.path.clone());
+        found.bytes += row.object.bytes;
+        match self.check_file(row).await? {
+            Some(ObjectFault::Missing) => found.missing.push(row.object.path.clone()),
+            Some(ObjectFault::Damaged) => found.damaged.push(row.object.path.clone()),
+            None => {}
         }
         Ok(())
     }

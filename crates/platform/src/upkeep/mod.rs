@@ -1,9 +1,11 @@
 //! What keeps a node well: background work, sealing, retention, deletion, and what an operator asks.
 
 pub(crate) mod doctor;
+pub(crate) mod integrity;
 pub mod jobs;
 pub(crate) mod overwriting;
 pub(crate) mod retention;
+pub(crate) mod scrub;
 pub mod seal;
 pub(crate) mod stores;
 pub(crate) mod sweep;

@@ -11,9 +11,9 @@ use crate::upkeep::Upkeep;
 impl Upkeep {
     /// Whether both databases and the objects can be written.
     pub async fn check_stores(&self) -> Result<()> {
-        self.core.users().check_writing().await?;
-        self.core.health().check_writing().await?;
-        Ok(self.core.objects().check().await?)
+        // At once, so that the slowest of them says how long it takes.
+        let (users, health) = (self.core.users().check_writing(), self.core.health().check_writing());
+        Ok(futures::try_join!(users, health, self.core.objects().check()).map(drop)?)
     }
 
     /// The folder that the objects lie in; none when they are in a bucket.
@@ -26,14 +26,26 @@ impl Upkeep {
         Ok(self.core.objects().listed(folder).await?)
     }
 
-    /// Keeps dead objects from being deleted for some time, ms: somebody copies them.
-    pub async fn hold_objects(&self, id: &HoldId, for_ms: i64) -> Result<()> {
-        Ok(self.core.health().hold_objects(id, self.core.now_ms() + for_ms).await?)
+    /// Keeps dead objects from being deleted for some time, ms: somebody copies them. Returns until when, ms.
+    pub async fn hold_objects(&self, id: &HoldId, for_ms: i64) -> Result<i64> {
+        let until_ms = self.core.now_ms() + for_ms;
+        self.core.health().hold_objects(id, until_ms).await?;
+        Ok(until_ms)
     }
 
-    /// Ends a hold.
-    pub async fn release_objects(&self, id: &HoldId) -> Result<()> {
+    /// Ends a hold; false when there is none of this name.
+    pub async fn release_objects(&self, id: &HoldId) -> Result<bool> {
         Ok(self.core.health().release_objects(id).await?)
+    }
+
+    /// Who keeps dead objects from being deleted, each with the time at which that ends by itself, ms.
+    pub async fn object_holds(&self) -> Result<Vec<(HoldId, i64)>> {
+        Ok(self.core.health().object_holds(self.core.now_ms()).await?)
+    }
+
+    /// Ends what processes held when the databases were copied that this store was restored from.
+    pub async fn forget_processes(&self) -> Result<()> {
+        Ok(self.core.health().forget_processes(self.core.now_ms()).await?)
     }
 
     /// The patients who were erased, as the list says that is kept among the objects.
@@ -44,6 +56,13 @@ impl Upkeep {
     /// Whether either database has a row of a patient.
     pub async fn knows_patient(&self, patient: &PatientId) -> Result<bool> {
         Ok(self.core.users().patient(patient).await?.is_some() || self.core.health().patient(patient).await?.is_some())
+    }
+
+    /// What the engines' own checks of the databases find, in their own words, each with the name of its database; `None`
+    /// where an engine cannot check.
+    pub async fn engine_findings(&self) -> Result<[(&'static str, Option<Vec<String>>); 2]> {
+        let users = self.core.users().engine_findings().await?;
+        Ok([("users", users), ("health", self.core.health().engine_findings().await?)])
     }
 
     /// Follows the chain of the audit log. How many entries hold, and the number of the first that is not what was

@@ -123,7 +123,7 @@ test("a patient's page lies below the patients, a code that begins like another 
   );
 });
 
-test("a lost connection is told with the time of what is seen, and its end takes the words away", async () => {
+test("a lost connection is shown with the time of what is seen, and its end takes the words away", async () => {
   await enter(server);
   await goTo("/nowhere");
   await act(() => connectionAnswered());

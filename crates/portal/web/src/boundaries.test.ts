@@ -42,7 +42,7 @@ test("what is no time is a dash and not a crash", () => {
   assert.equal(format.day(0), "1 Jan 1970", "the epoch is a time");
 });
 
-test("an hour that comes twice is told twice, and one that is skipped never", () => {
+test("an hour that comes twice is listed twice, and one that is skipped never", () => {
   const back = Date.parse("2026-10-25T00:30:00Z");
   assert.deepEqual(
     [0, 1, 2].map((hour) => format.clock(back + hour * HOUR)),
@@ -261,7 +261,7 @@ test("a value axis has a length also for one steady value, and none for nothing"
   }
 });
 
-test("of very many gaps the first are told and the others counted", () => {
+test("of very many gaps the first are listed and the others counted", () => {
   const gaps = Array.from({ length: 100 }, (_, at) => ({
     from: at * HOUR,
     to: at * HOUR + MINUTE,

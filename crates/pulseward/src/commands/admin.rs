@@ -39,15 +39,17 @@ enum Operation {
     RemoveSecondFactor(Task<accounts::RemoveSecondFactor>),
     /// Disable an account: its logins, sessions, API keys and health tokens end
     DisableAccount(Task<accounts::DisableAccount>),
+    /// Enable an account that was disabled; sessions and API keys of before stay ended
+    EnableAccount(Task<accounts::EnableAccount>),
     /// Create an API key; prints it, which cannot be read again
     CreateApiKey(Task<api_keys::CreateApiKey>),
     /// List the API keys of an account, oldest first
     ListApiKeys(Task<api_keys::ListApiKeys>),
     /// Revoke an API key and the health tokens that were asked for with it
     RevokeApiKey(Task<api_keys::RevokeApiKey>),
-    /// Erase a patient with everything that was measured of him, for good; prints the receipt
+    /// Erase a patient with everything that was measured of them, for good; prints the receipt
     ErasePatient(Task<patients::ErasePatient>),
-    /// Set the time between two exports, of one patient or of every patient for whom nothing else is set
+    /// Set the time between two exports, of one patient or of every patient without a setting of their own
     SetExportLimit(Task<exports::SetExportLimit>),
     /// Create an OAuth client; prints its id and its secret, which cannot be read again
     CreateOauthClient(Task<oauth_clients::CreateOauthClient>),
@@ -80,6 +82,7 @@ impl Admin {
             Operation::ResetPassword(task) => task.run(matches).await,
             Operation::RemoveSecondFactor(task) => task.run(matches).await,
             Operation::DisableAccount(task) => task.run(matches).await,
+            Operation::EnableAccount(task) => task.run(matches).await,
             Operation::CreateApiKey(task) => task.run(matches).await,
             Operation::ListApiKeys(task) => task.run(matches).await,
             Operation::RevokeApiKey(task) => task.run(matches).await,

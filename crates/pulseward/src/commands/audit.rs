@@ -47,7 +47,7 @@ impl Verify {
         let file = self.store.config.clone();
         let store = config::complete(self.store, matches, file.as_deref())?;
         let verify = async |platform: &Platform| Ok(platform.upkeep.verify_audit().await?);
-        let (entries, broken) = wiring::with_stores(&store, Expected::Store, verify).await?;
+        let (entries, broken) = wiring::with_stores(&store, Expected::Databases, verify).await?;
         let Some(broken) = broken else {
             return self.output.print(&json!({"entries": entries, "intact": true}));
         };

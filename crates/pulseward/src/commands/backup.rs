@@ -1,37 +1,38 @@
-//! `pulseward backup` and `pulseward restore`: everything of one moment in a folder, and back.
+//! `pulseward backup`: everything of one moment in a folder.
 //!
-//! Both databases are copied as they were at the same moment. Objects never change, so those of that moment are
-//! linked or copied afterwards; while that is done, and for seven days where they lie in a bucket and are only listed,
-//! nothing that the databases of that moment refer to is deleted.
+//! Both databases are copied as they were at the same moment, whatever engine they are on. Objects never change, so those
+//! that the copies name are linked or copied afterwards; while that is done, and for seven days where they lie in a bucket
+//! and are only listed, nothing that the databases of that moment refer to is deleted.
 
-mod restored_key;
+pub mod manifest;
+pub mod objects;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::{ArgMatches, Args};
-use platform::{Cloud, Platform, PlatformError, Settings, SigningKeyFate};
+use platform::Platform;
 use serde_json::{Value, json};
-use store::engine::backup::copy_files;
-use store::{HoldId, ListedObject, PatientId};
-use uuid::Uuid;
+use store::backup::{Database, DatabaseCopy, copy_databases, count_patients};
+use store::{Address, HoldId, ObjectFault};
 
-use self::restored_key::{KeySource, RestoredKey};
-use crate::commands::simulate::progress_bar;
+use self::manifest::{CopiedDatabase, FORMAT, FileList, ListedFile, Manifest};
+use self::objects::{Amount, Contents, ERASED};
 use crate::config::{self, LogFormat, LogOptions, StoreOptions};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::wiring::{Expected, UNFINISHED_RESTORE};
+use crate::wiring::Expected;
 use crate::{logging, wiring};
 
-const DATABASES: [&str; 2] = ["users.db", "health.db"];
-const KEY: &str = "master.key";
-const OBJECTS: &str = "objects";
-const CONTENT: &str = "backup.json";
-/// What objects are kept of: segments, archives, the list of the erased.
-const FOLDERS: [&str; 3] = ["v1", "exports", ERASED];
-const ERASED: &str = "erased";
-const HOLD_MS: i64 = 7 * 86_400_000;
+/// The file of the master key in a backup.
+pub const KEY: &str = "master.key";
+/// How long nothing that a bucket's list names is deleted, unless somebody ends it before.
+const HOLD_LISTED_MS: i64 = 7 * 86_400_000;
+/// How long a backup that was killed holds objects.
+const HOLD_RUNNING_MS: i64 = 3_600_000;
+/// How often a running backup renews its hold.
+const RENEW_EVERY: Duration = Duration::from_mins(10);
 
 /// Copy everything of one moment into an empty folder, also while the service runs
 #[derive(Args)]
@@ -48,26 +49,21 @@ pub struct Backup {
     store: StoreOptions,
 }
 
-/// Bring a backup back into an empty store, and erase again who was erased since
-#[derive(Args)]
-pub struct Restore {
-    /// The folder of the backup
-    #[arg(value_name = "DIR")]
-    folder: PathBuf,
-    /// File with the uuids of patients who were erased since, one a line; those that the target's own objects name are
-    /// erased in any case
-    #[arg(long, value_name = "FILE")]
-    erased: Option<PathBuf>,
-    #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    store: StoreOptions,
+/// Where the file of a database is in a backup.
+pub fn database_file(folder: &Path, database: Database) -> PathBuf {
+    folder.join(file_name(database))
+}
+
+fn file_name(database: Database) -> String {
+    format!("{}.db", database.name())
 }
 
 impl Backup {
     /// Makes the backup.
     pub async fn run(self, matches: &ArgMatches) -> Result<(), Failure> {
-        let store = options(self.store.clone(), matches)?;
+        logging::start(&LogOptions { log: "warn".to_owned(), log_format: LogFormat::Text })?;
+        let file = self.store.config.clone();
+        let store = config::complete(self.store.clone(), matches, file.as_deref())?;
         wiring::with_stores(&store, Expected::Store, async |platform| self.copy(platform, &store).await).await
     }
 
@@ -82,27 +78,45 @@ impl Backup {
         if !is_empty {
             return Err(Failure::Usage(format!("{} is not empty", self.folder.display())));
         }
-        // Held before the databases are copied: what they refer to at that moment may not go away afterwards.
-        let id = HoldId::new(format!("backup-{}", platform.core.now_ms()));
-        platform.upkeep.hold_objects(&id, HOLD_MS).await?;
+        refuse_missing(platform).await?;
+        let id = hold_of(&self.folder)?;
+        // Held before the databases are copied: what they refer to at that moment may not go away afterwards. The hold of
+        // an earlier backup in this folder, which is not there any more, ends by it.
+        platform.upkeep.hold_objects(&id, HOLD_RUNNING_MS).await?;
+        let making = Making { platform, store, folder: &self.folder, id: &id };
         let key = if self.without_key { KeyInBackup::LeftOut } else { KeyInBackup::Copied };
-        let copied = copy_all(platform, store, &self.folder, key).await;
+        let made = tokio::select! {
+            biased;
+            made = making.make(key) => made,
+            failed = making.renew_hold() => Err(failed),
+        };
         let is_listed_only = platform.upkeep.object_folder().is_none();
-        // In a folder everything has been linked by now. A list of a bucket needs the objects until somebody has
-        // copied them.
-        if copied.is_err() || !is_listed_only {
+        let report = match made {
+            Ok(report) => report,
+            Err(failure) => {
+                platform.upkeep.release_objects(&id).await?;
+                // Half a backup looks like one, and the key in it opens the store.
+                remove_content(&self.folder)?;
+                return Err(failure);
+            }
+        };
+        // In a folder everything has been linked by now.
+        if !is_listed_only {
             platform.upkeep.release_objects(&id).await?;
-        }
-        if copied.is_err() {
-            // Half a backup looks like one, and the key in it opens the store.
-            remove_content(&self.folder)?;
-        }
-        let mut report = copied?;
-        if is_listed_only {
-            report["objects_held_until"] = crate::values::iso(platform.core.now_ms() + HOLD_MS).into();
         }
         self.output.print(&report)
     }
+}
+
+/// Refuses to back up a store of which sealed files are missing: the copy would look whole, and replace ones that are.
+async fn refuse_missing(platform: &Platform) -> Result<(), Failure> {
+    platform.upkeep.look_for_missing().await?;
+    let damage = platform.upkeep.damage().await?;
+    let Some(missing) = damage.of(ObjectFault::Missing) else { return Ok(()) };
+    Err(Failure::Other(format!(
+        "sealed files of the store are missing ({}), such as {}: bring them back first",
+        missing.files, missing.example
+    )))
 }
 
 /// Whether the key that signs tokens is in the backup.
@@ -112,70 +126,130 @@ enum KeyInBackup {
     LeftOut,
 }
 
-async fn copy_all(
-    platform: &Platform,
-    store: &StoreOptions,
-    folder: &Path,
-    key: KeyInBackup,
-) -> Result<Value, Failure> {
-    let from = DATABASES.map(|name| store.data.join(name));
-    let to = DATABASES.map(|name| folder.join(name));
-    let copies: Vec<(PathBuf, PathBuf)> = from.into_iter().zip(to).collect();
-    let copying = runtime::blocking("copy databases", move || {
-        let copies: Vec<(&Path, &Path)> = copies.iter().map(|(from, to)| (from.as_path(), to.as_path())).collect();
-        copy_files(&copies)
-    });
-    copying.await.map_err(|error| Failure::Other(error.to_string()))??;
-    // Without it a backup can be restored and no token of before is good.
-    if key == KeyInBackup::Copied {
-        copy_private(&wiring::master_key_path(store), &folder.join(KEY))?;
-    }
-    // Listed after the databases were copied: objects of rows that came later do no harm, missing ones would.
-    let mut objects = Vec::new();
-    for name in FOLDERS {
-        objects.extend(platform.upkeep.objects_in(name).await?);
-    }
-    if let Some(source) = platform.upkeep.object_folder() {
-        let gone = link_all(source, &folder.join(OBJECTS), &objects)?;
-        if !gone.is_empty() {
-            // An erasure does not wait for a backup. The erased are named in it, so that restoring erases them there too.
-            let erased = platform.upkeep.objects_in(ERASED).await?;
-            if erased.iter().all(|object| objects.contains(object)) {
-                return Err(Failure::Other(format!("{} went away while it was copied", gone[0].path)));
-            }
-            objects.retain(|object| !gone.contains(object) && !erased.contains(object));
-            link_all(source, &folder.join(OBJECTS), &erased)?;
-            objects.extend(erased);
-        }
-    }
-    let bytes: u64 = objects.iter().map(|object| object.bytes).sum();
-    let report = json!({"objects": objects.len(), "bytes": bytes, "version": env!("CARGO_PKG_VERSION")});
-    let content = json!({
-        "version": env!("CARGO_PKG_VERSION"),
-        "objects": objects.iter().map(|object| object.path.as_str()).collect::<Vec<_>>(),
-        "objects_are_here": platform.upkeep.object_folder().is_some(),
-    });
-    // Written last: a folder without it is no backup.
-    let path = folder.join(CONTENT);
-    std::fs::write(&path, format!("{content}\n")).map_err(|error| Failure::file("write", &path, error))?;
-    Ok(report)
+/// A backup while it is made.
+struct Making<'backup> {
+    platform: &'backup Platform,
+    store: &'backup StoreOptions,
+    folder: &'backup Path,
+    id: &'backup HoldId,
 }
 
-/// Links or copies objects into a folder; answers those that are gone.
-fn link_all(source: &Path, target: &Path, objects: &[ListedObject]) -> Result<Vec<ListedObject>, Failure> {
-    let bar = progress_bar();
-    bar.set_length(objects.len() as u64);
-    let mut gone = Vec::new();
-    for object in objects {
-        let from = source.join(&object.path);
-        match link_or_copy(&from, &target.join(&object.path)) {
-            Err(_) if !from.exists() => gone.push(object.clone()),
-            linked => linked?,
+impl Making<'_> {
+    /// Renews the hold until it is dropped; ends when that fails.
+    async fn renew_hold(&self) -> Failure {
+        loop {
+            runtime::sleep(RENEW_EVERY).await;
+            if let Err(error) = self.platform.upkeep.hold_objects(self.id, HOLD_RUNNING_MS).await {
+                return error.into();
+            }
         }
-        bar.inc(1);
     }
-    bar.finish_and_clear();
-    Ok(gone)
+
+    async fn make(&self, key: KeyInBackup) -> Result<Value, Failure> {
+        let made_ms = self.platform.core.now_ms();
+        let databases = self.copy_databases().await?;
+        let mut files = FileList::create(self.folder)?;
+        for database in Database::BOTH {
+            files.add(&ListedFile::of(self.folder, &file_name(database))?)?;
+        }
+        // Without it a backup can be restored and no token of before is good.
+        if key == KeyInBackup::Copied {
+            copy_private(&wiring::master_key_path(self.store), &self.folder.join(KEY))?;
+            files.add(&ListedFile::of(self.folder, KEY)?)?;
+        }
+        let (files, amount) = self.put_objects(files).await?;
+        let are_here = self.platform.upkeep.object_folder().is_some();
+        let manifest = Manifest {
+            format: FORMAT,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            made: crate::values::iso(made_ms),
+            databases,
+            objects: amount.objects,
+            object_bytes: amount.bytes,
+            objects_are_here: are_here,
+            hold: (!are_here).then(|| self.id.to_string()),
+            files_sha256: files.finish()?,
+        };
+        let held_until = self.hold_listed().await?;
+        manifest.write(self.folder)?;
+        Ok(report(&manifest, key, held_until))
+    }
+
+    async fn copy_databases(&self) -> Result<BTreeMap<String, CopiedDatabase>, Failure> {
+        let mut copies = Vec::new();
+        for database in Database::BOTH {
+            let from = wiring::database_address(self.store, database)?;
+            copies.push(DatabaseCopy { database, from, to: database_file(self.folder, database) });
+        }
+        copy_databases(copies.clone()).await?;
+        let mut copied = BTreeMap::new();
+        for DatabaseCopy { database, from, to } in copies {
+            let bytes = std::fs::metadata(&to).map_err(|error| Failure::file("read", &to, error))?.len();
+            let engine = if matches!(from, Address::File(_)) { "sqlite" } else { "postgresql" };
+            let patients = count_patients(to).await?;
+            let of_it = CopiedDatabase { engine: engine.to_owned(), schema: database.version(), patients, bytes };
+            copied.insert(database.name().to_owned(), of_it);
+        }
+        Ok(copied)
+    }
+
+    /// Puts the objects there, or a list of them.
+    async fn put_objects(&self, mut files: FileList) -> Result<(FileList, Amount), Failure> {
+        let (folder, health) = (self.folder.to_owned(), database_file(self.folder, Database::Health));
+        let source = self.platform.upkeep.object_folder().map(Path::to_owned);
+        let putting = runtime::blocking("put objects into a backup", move || {
+            let mut contents = Contents { folder: &folder, files: &mut files, amount: Amount::default() };
+            let gone = if let Some(source) = source {
+                contents.link_named(&health, &source)?
+            } else {
+                contents.list_named(&health)?;
+                Vec::new()
+            };
+            let amount = contents.amount;
+            Ok::<_, Failure>((files, amount, gone))
+        });
+        let (mut files, amount, gone) = putting.await.map_err(|error| Failure::Other(error.to_string()))??;
+        objects::refuse_missing(self.platform, &gone).await?;
+        let mut contents = Contents { folder: self.folder, files: &mut files, amount };
+        if let Some(source) = self.platform.upkeep.object_folder() {
+            // Listed last: who is erased until now is erased again when the backup is restored.
+            contents.link_erased(source, &self.platform.upkeep.objects_in(ERASED).await?)?;
+        }
+        let amount = contents.amount;
+        Ok((files, amount))
+    }
+
+    /// Keeps what is only listed; answers until when.
+    async fn hold_listed(&self) -> Result<Option<i64>, Failure> {
+        if self.platform.upkeep.object_folder().is_some() {
+            return Ok(None);
+        }
+        Ok(Some(self.platform.upkeep.hold_objects(self.id, HOLD_LISTED_MS).await?))
+    }
+}
+
+fn report(manifest: &Manifest, key: KeyInBackup, held_until: Option<i64>) -> Value {
+    let mut report = json!({
+        "format": manifest.format,
+        "version": manifest.version,
+        "made": manifest.made,
+        "databases": manifest.databases,
+        "objects": manifest.objects,
+        "bytes": manifest.object_bytes,
+        "master_key": key == KeyInBackup::Copied,
+    });
+    if let Some(held_until) = held_until {
+        report["objects_held_until"] = crate::values::iso(held_until).into();
+        report["hold"] = json!(manifest.hold);
+    }
+    report
+}
+
+/// The name under which a backup in a folder holds objects: the same for the next one there, whatever becomes of this one.
+fn hold_of(folder: &Path) -> Result<HoldId, Failure> {
+    let folder = folder.canonicalize().map_err(|error| Failure::file("find", folder, error))?;
+    let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    Ok(HoldId::new(format!("backup {machine}:{}", folder.display())))
 }
 
 /// Removes what a backup that failed has copied, the key above all.
@@ -195,152 +269,8 @@ fn lies_in(folder: &Path, other: &Path) -> bool {
     }
 }
 
-impl Restore {
-    /// Brings the backup back.
-    pub async fn run(self, matches: &ArgMatches) -> Result<(), Failure> {
-        let store = options(self.store, matches)?;
-        let content = self.folder.join(CONTENT);
-        let text = std::fs::read_to_string(&content).map_err(|error| Failure::file("read", &content, error))?;
-        let content: Value = serde_json::from_str(&text).map_err(|error| Failure::Other(error.to_string()))?;
-        let erased = self.erased.as_deref().map(read_uuids).transpose()?.unwrap_or_default();
-        let unfinished = store.data.join(UNFINISHED_RESTORE);
-        let noted = std::fs::read_to_string(&unfinished).ok();
-        let key = RestoredKey::choose(&wiring::master_key_path(&store), &self.folder.join(KEY), noted.as_deref())?;
-        // Marked before the first file is there, so that a restore that is killed leaves nothing that opens.
-        begin_restore(&store.data, &key)?;
-        for name in DATABASES {
-            copy_private(&self.folder.join(name), &store.data.join(name))?;
-        }
-        key.put()?;
-        if key.source == KeySource::Made {
-            eprintln!(
-                "neither backup nor store has a master key: a new one is made; second factors cannot be read any more"
-            );
-        }
-        if content["objects_are_here"] == true {
-            let target = wiring::objects_of(&store)?;
-            let Some(target) = target.as_folder() else {
-                return Err(Failure::Usage("the backup's objects lie in a folder: restore them into one".to_owned()));
-            };
-            for path in content["objects"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-                link_or_copy(&self.folder.join(OBJECTS).join(path), &target.join(path))?;
-            }
-        }
-        let platform = wiring::open_restored(&store, Settings::default()).await?;
-        let finished = finish(&platform, erased).await;
-        wiring::close(&platform).await;
-        let ([users, health], (again, unknown)) = finished?;
-        // Last, when nobody is left in it who was erased since.
-        std::fs::remove_file(&unfinished).map_err(|error| Failure::file("remove", &unfinished, error))?;
-        self.output.print(&json!({
-            "objects": content["objects"].as_array().map_or(0, Vec::len),
-            "erased": again,
-            "not_in_backup": unknown,
-            "master_key": key.source != KeySource::Made,
-            "master_key_from": key.source.name(),
-            "signing_keys": {"users": users, "health": health},
-        }))
-    }
-}
-
-/// What follows when the stores are open: what became of the keys that sign, and how many were erased again and not
-/// found.
-async fn finish(platform: &Platform, erased: BTreeSet<PatientId>) -> Result<([&'static str; 2], (u64, u64)), Failure> {
-    // Before anything else: readers of events of before would skip what happens from now on.
-    platform.upkeep.begin_epoch().await?;
-    let mut fates = ["kept"; 2];
-    for (cloud, fate) in [Cloud::Users, Cloud::Health].into_iter().zip(&mut fates) {
-        // Tried and not concluded from the files: an operator can have put a wrong key. What the old keys have signed is
-        // verified by their public halves, and stays good.
-        if platform.identity.rotate_unopened_signing_key(cloud).await? == SigningKeyFate::Rotated {
-            *fate = "rotated";
-        }
-    }
-    Ok((fates, erase_again(platform, erased).await?))
-}
-
-/// Marks a data folder as being restored into, and empties it of what a restore that was killed has left.
-fn begin_restore(data: &Path, key: &RestoredKey) -> Result<(), Failure> {
-    let unfinished = data.join(UNFINISHED_RESTORE);
-    let is_again = unfinished.exists();
-    // A write-ahead log of another database would be played into the restored one.
-    for name in DATABASES.iter().flat_map(|name| ["", "-wal", "-shm"].map(|end| format!("{name}{end}"))) {
-        let path = data.join(name);
-        if !path.exists() {
-            continue;
-        }
-        if !is_again {
-            return Err(Failure::Usage(format!("{} is there: restore goes into an empty store", path.display())));
-        }
-        std::fs::remove_file(&path).map_err(|error| Failure::file("remove", &path, error))?;
-    }
-    key.clear_left_over()?;
-    wiring::make_private_folder(data)?;
-    std::fs::write(&unfinished, key.note()).map_err(|error| Failure::file("write", &unfinished, error))
-}
-
-/// Erases the patients that the list of the erased or the caller names and the restored databases still have;
-/// answers how many, and how many of those that the caller names the databases do not have.
-async fn erase_again(platform: &Platform, named: BTreeSet<PatientId>) -> Result<(u64, u64), Failure> {
-    let mut erased: BTreeSet<PatientId> = platform.upkeep.erased().await?.into_iter().collect();
-    // The store's own list and the operator's: either may know of erasures that the other does not.
-    erased.extend(named.iter().cloned());
-    let (mut again, mut unknown) = (0, 0);
-    for patient in erased {
-        if !platform.upkeep.knows_patient(&patient).await? {
-            unknown += u64::from(named.contains(&patient));
-            continue;
-        }
-        match platform.people.erase_patient_as_operator(&patient).await {
-            // Not found means that an erasure was under way in the backup and has been finished just now.
-            Ok(_) | Err(PlatformError::NotFound(_)) => again += 1,
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok((again, unknown))
-}
-
-fn options(store: StoreOptions, matches: &ArgMatches) -> Result<StoreOptions, Failure> {
-    logging::start(&LogOptions { log: "warn".to_owned(), log_format: LogFormat::Text })?;
-    let file = store.config.clone();
-    let store = config::complete(store, matches, file.as_deref())?;
-    if store.users_db.is_some() || store.health_db.is_some() {
-        let message = "databases of PostgreSQL are backed up by its own tools; see docs/operations.md";
-        return Err(Failure::Usage(message.to_owned()));
-    }
-    Ok(store)
-}
-
-/// The uuids of a file, one a line; empty lines and those that begin with `#` are none. What cannot be read as a uuid
-/// may have been meant as one, so it is an error and not left out.
-fn read_uuids(path: &Path) -> Result<BTreeSet<PatientId>, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, error))?;
-    let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim).enumerate();
-    let told = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    let uuid_of = |(at, line): (usize, &str)| match Uuid::parse_str(line) {
-        Ok(uuid) => Ok(PatientId::new(uuid.hyphenated().to_string())),
-        Err(_) => Err(Failure::Usage(format!("{}, line {}: not a uuid", path.display(), at + 1))),
-    };
-    told.map(uuid_of).collect()
-}
-
-/// A link where both lie on one disk, else a copy. Objects never change, so a link is as good.
-fn link_or_copy(from: &Path, to: &Path) -> Result<(), Failure> {
-    if let Some(folder) = to.parent() {
-        std::fs::create_dir_all(folder).map_err(|error| Failure::file("make", folder, error))?;
-    }
-    // A restore that goes on after it was killed meets what it has linked before.
-    if to.exists() {
-        return Ok(());
-    }
-    match std::fs::hard_link(from, to) {
-        Ok(()) => Ok(()),
-        Err(_) => std::fs::copy(from, to).map(drop).map_err(|error| Failure::file("copy", from, error)),
-    }
-}
-
 /// Copies a file that only its owner may read.
-fn copy_private(from: &Path, to: &Path) -> Result<(), Failure> {
+pub fn copy_private(from: &Path, to: &Path) -> Result<(), Failure> {
     std::fs::copy(from, to).map_err(|error| Failure::file("copy", from, error))?;
     #[cfg(unix)]
     {
@@ -352,19 +282,23 @@ fn copy_private(from: &Path, to: &Path) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use super::objects::OBJECTS;
     use super::*;
 
     #[test]
-    fn objects_that_go_away_meanwhile_are_told_and_the_others_copied() {
+    fn content_of_a_failed_backup_is_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let (source, target) = (folder.path().join("from"), folder.path().join("to"));
-        std::fs::create_dir_all(source.join("v1")).unwrap();
-        std::fs::write(source.join("v1/there"), "bytes").unwrap();
-        let object = |path: &str| ListedObject { path: path.to_owned(), bytes: 5, modified_ms: 0 };
-        let gone = link_all(&source, &target, &[object("v1/gone"), object("v1/there")]).unwrap();
-        assert_eq!(gone, [object("v1/gone")]);
-        assert_eq!(std::fs::read_to_string(target.join("v1/there")).unwrap(), "bytes");
+        std::fs::create_dir_all(folder.path().join(OBJECTS).join("v1")).unwrap();
+        std::fs::write(folder.path().join(KEY), "key").unwrap();
         remove_content(folder.path()).unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn hold_is_named_by_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let other = tempfile::tempdir().unwrap();
+        assert_eq!(hold_of(folder.path()).unwrap(), hold_of(&folder.path().join(".")).unwrap());
+        assert_ne!(hold_of(folder.path()).unwrap(), hold_of(other.path()).unwrap());
     }
 }

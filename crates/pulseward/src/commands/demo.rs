@@ -6,7 +6,7 @@
 mod guide;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +27,8 @@ use crate::failure::Failure;
 use crate::{logging, wiring};
 
 const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
+/// A file of a folder that a demonstration has made.
+const MARK: &str = "demo.store";
 const EMAIL: &str = "researcher@demo.example";
 
 /// Serve a study of simulated patients, with history and live data
@@ -53,6 +55,9 @@ impl Demo {
     /// Serves until interrupted.
     pub async fn run(self) -> Result<(), Failure> {
         logging::start(&LogOptions { log: "warn".to_owned(), log_format: LogFormat::Text })?;
+        if let Some(data) = &self.data {
+            refuse_real_store(data)?;
+        }
         // Before a folder is made, so that a port that is taken leaves nothing behind.
         let listener = listen(self.listen).await?;
         // Bound to a name so that it is removed at the end and not before.
@@ -61,6 +66,7 @@ impl Demo {
         let mut store: StoreOptions = defaults()?;
         // Made and removed also when it is not used: the two ways differ in nothing else.
         store.data = self.data.clone().unwrap_or_else(|| temporary.path().to_owned());
+        mark(&store.data)?;
         let service = Service::open(&store, &defaults::<ServeOptions>()?, listener, None).await?;
         let (platform, url) = (service.platform.clone(), service.url.clone());
         let stop = stop_on_signal()?;
@@ -107,6 +113,27 @@ impl Demo {
         let live = live_every(Duration::from_secs(self.live_every));
         Ok(fleet.send_live(sessions, live, begin_ms, &stop).await?)
     }
+}
+
+/// Refuses a store that no demonstration has made. A variable that names the folder of a real one is easily set, and
+/// accounts, studies and simulated patients cannot be distinguished from real ones afterwards.
+fn refuse_real_store(data: &Path) -> Result<(), Failure> {
+    let holds_something = std::fs::read_dir(data).is_ok_and(|mut entries| entries.next().is_some());
+    if holds_something && !data.join(MARK).exists() {
+        return Err(Failure::Usage(format!(
+            "{} holds something that no demonstration has made: name an empty folder with --data (PULSEWARD_DATA is read \
+             as well), or leave it out for a temporary one",
+            data.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Marks a folder as one of demonstrations.
+fn mark(data: &Path) -> Result<(), Failure> {
+    wiring::make_private_folder(data)?;
+    let path = data.join(MARK);
+    std::fs::write(&path, "simulated patients, nobody real\n").map_err(|error| Failure::file("write", &path, error))
 }
 
 /// The demonstration's account, made when it is not there, and a new API key.

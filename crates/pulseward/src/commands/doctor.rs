@@ -1,21 +1,20 @@
 //! `pulseward doctor`: is everything there, is it what was written, how fast does it grow.
 
+mod disks;
+
 use clap::{ArgMatches, Args};
 use jiff::SignedDuration;
-use platform::{LOST_AFTER_MS, Orphans, Platform, Storage, Verification};
+use platform::{Damage, LOST_AFTER_MS, Orphans, Platform, Storage, Verification};
 use serde_json::{Value, json};
-use store::PutAside;
+use store::{HoldId, ObjectFault, PutAside, ScrubState};
 
 use crate::commands::simulate::progress_bar;
 use crate::config::{self, LogFormat, LogOptions, StoreOptions};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::values::parse_span;
+use crate::values::{iso, parse_span};
 use crate::wiring::Expected;
 use crate::{logging, wiring};
-
-/// Less room than for so many days of growth is worth a warning.
-const ROOM_FOR_DAYS: u64 = 30;
 
 /// Check the stores; ends with status 1 when something is wrong
 #[derive(Args)]
@@ -29,6 +28,9 @@ pub struct Doctor {
     /// Try background work again that was put aside after failures
     #[arg(long)]
     retry: bool,
+    /// End what keeps objects from being deleted, by the name in `holds`: nobody copies them any more
+    #[arg(long, value_name = "HOLD")]
+    release: Option<String>,
     /// How old an object that no row knows must be to be taken for lost; less than a day only while nothing runs
     #[arg(long, value_name = "SPAN", value_parser = parse_span)]
     lost_after: Option<SignedDuration>,
@@ -44,24 +46,33 @@ impl Doctor {
         logging::start(&LogOptions { log: "warn".to_owned(), log_format: LogFormat::Text })?;
         let file = self.store.config.clone();
         let store = config::complete(self.store.clone(), matches, file.as_deref())?;
-        wiring::with_stores(&store, Expected::Store, async |platform| self.examine(platform).await).await
+        wiring::with_stores(&store, Expected::Store, async |platform| self.examine(platform, &store).await).await
     }
 
-    async fn examine(&self, platform: &Platform) -> Result<(), Failure> {
+    async fn examine(&self, platform: &Platform, store: &StoreOptions) -> Result<(), Failure> {
         let mut problems: Vec<String> = Vec::new();
         if let Err(error) = platform.upkeep.check_stores().await {
             problems.push(error.to_string());
         }
         // Also after a problem was found: an operator wants the whole picture in one run.
         let storage = platform.upkeep.storage().await?;
-        let free = platform.upkeep.object_folder().and_then(free_bytes);
-        let full_in_days = free.and_then(|free| free.checked_div(storage.all.bytes_per_day));
-        let mut warnings: Vec<String> = full_in_days.and_then(growth_warning).into_iter().collect();
+        let disks = disks::examine(store, platform.upkeep.object_folder(), &storage.all);
+        let mut warnings: Vec<String> = disks.full_in_days.and_then(disks::growth_warning).into_iter().collect();
         let orphans = self.orphans(platform).await?;
         // A warning and no problem: uploads that were cut off leave some, and they hurt nobody.
         if !orphans.paths.is_empty() && !self.sweep {
             warnings.push(format!("{} objects that no row knows; --sweep deletes them", orphans.paths.len()));
         }
+        // Without the stores nothing is known of what is missing.
+        if problems.is_empty() {
+            platform.upkeep.look_for_missing().await?;
+        }
+        if let Some(hold) = &self.release
+            && !platform.upkeep.release_objects(&HoldId::new(hold.as_str())).await?
+        {
+            return Err(Failure::Usage(format!("nothing of the name {hold} holds objects")));
+        }
+        let holds = platform.upkeep.object_holds().await?;
         if self.retry {
             platform.upkeep.take_jobs_up().await?;
         }
@@ -70,17 +81,22 @@ impl Doctor {
         let mut report = json!({
             "bytes": storage.all.bytes,
             "bytes_per_day": storage.all.bytes_per_day,
-            "free_bytes": free,
-            "full_in_days": full_in_days,
+            "database_bytes": disks.database_bytes,
+            "database_bytes_per_day": disks.database_bytes_per_day,
+            "database_free_bytes": disks.database_free_bytes,
+            "free_bytes": disks.free_bytes,
+            "full_in_days": disks.full_in_days,
             "groups": storage.groups.iter().map(|(code, group)| group_json(code.as_str(), group)).collect::<Vec<Value>>(),
             "orphans": orphans.paths.len(),
             "orphan_bytes": orphans.bytes,
+            "holds": holds.iter().map(|(id, until_ms)| json!({"id": id, "until": iso(*until_ms)})).collect::<Vec<Value>>(),
+            "scrub": platform.upkeep.scrub_state().await?.as_ref().map(scrub_json),
+            "missing_files": 0,
+            "damaged_files": 0,
             "put_aside": put_aside.iter().map(job_json).collect::<Vec<Value>>(),
         });
         if self.verify {
             let verified = verify(platform).await?;
-            problems.extend(verified.missing.iter().map(|path| format!("{path} is not there")));
-            problems.extend(verified.damaged.iter().map(|path| format!("{path} is not what was written")));
             report["segments"] = verified.segments.into();
             report["segment_bytes"] = verified.bytes.into();
             report["missing"] = json!(verified.missing);
@@ -88,7 +104,25 @@ impl Doctor {
             let (entries, broken) = platform.upkeep.verify_audit().await?;
             problems.extend(broken.map(|entry| format!("the audit log is broken at entry {entry}")));
             report["audit_entries"] = entries.into();
+            let (rows, damaged) = verify_rows(platform).await?;
+            report["rows"] = rows.into();
+            report["damaged_rows"] = json!(damaged);
+            problems.extend(damaged);
+            for (database, findings) in platform.upkeep.engine_findings().await? {
+                report["engine_check"][database] = findings.is_some().into();
+                problems.extend(findings.unwrap_or_default().into_iter().map(|line| format!("{database}: {line}")));
+            }
         }
+        // After the reading of all files, which notes what it finds.
+        let damage = platform.upkeep.damage().await?;
+        problems.extend(problem_of_files(&damage));
+        let rows = platform.upkeep.damaged_rows().await?;
+        if let (Some(example), false) = (&rows.example, self.verify) {
+            problems
+                .push(format!("damaged rows, such as of {example}: {} stretches; --verify names them", rows.stretches));
+        }
+        report["missing_files"] = damage.count(ObjectFault::Missing).into();
+        report["damaged_files"] = damage.count(ObjectFault::Damaged).into();
         report["warnings"] = json!(warnings);
         report["problems"] = json!(problems);
         report["ok"] = problems.is_empty().into();
@@ -110,6 +144,38 @@ impl Doctor {
         }
         Ok(orphans)
     }
+}
+
+/// Looks at every row of the health database; answers how many there are, and what is damaged.
+async fn verify_rows(platform: &Platform) -> Result<(u64, Vec<String>), Failure> {
+    let bar = progress_bar();
+    bar.set_message("verifying rows");
+    let (rows, damaged) = platform.upkeep.verify_rows(|rows| bar.set_position(rows)).await?;
+    bar.finish_and_clear();
+    Ok((rows, damaged.into_iter().map(|(patient, rows)| format!("{patient}: {rows}")).collect()))
+}
+
+fn scrub_json(state: &ScrubState) -> Value {
+    json!({
+        "pass": state.pass,
+        "stage": state.stage,
+        "begun_at": iso(state.begun_ms),
+        "ended_at": state.ended_ms.map(iso),
+        "files": state.files,
+        "rows": state.rows,
+        "bytes": state.bytes,
+    })
+}
+
+/// How many sealed files cannot be read, and one of them by name: of a lost disk there are thousands.
+fn problem_of_files(damage: &Damage) -> Option<String> {
+    let objects = damage.any()?;
+    let what = match objects.fault {
+        ObjectFault::Missing => "is not there",
+        ObjectFault::Damaged => "is not what was written",
+    };
+    let (missing, damaged) = (damage.count(ObjectFault::Missing), damage.count(ObjectFault::Damaged));
+    Some(format!("sealed files: {missing} missing, {damaged} damaged; {} {what}", objects.example))
 }
 
 fn problem_of_job(job: &PutAside) -> String {
@@ -145,29 +211,4 @@ fn group_json(code: &str, group: &Storage) -> Value {
         "bytes": group.bytes,
         "bytes_per_day": group.bytes_per_day,
     })
-}
-
-/// Warns when the disk of the objects has room for a few weeks only.
-fn growth_warning(full_in_days: u64) -> Option<String> {
-    (full_in_days < ROOM_FOR_DAYS).then(|| {
-        format!("the disk of the objects is full in about {full_in_days} days; a retention rule in the groups' settings helps")
-    })
-}
-
-fn free_bytes(folder: &std::path::Path) -> Option<u64> {
-    let disk = rustix::fs::statvfs(folder).ok()?;
-    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn room_for_less_than_a_month_is_worth_a_warning() {
-        assert_eq!(growth_warning(ROOM_FOR_DAYS), None);
-        for days in [0, ROOM_FOR_DAYS - 1] {
-            assert!(growth_warning(days).unwrap().contains(&format!("full in about {days} days")));
-        }
-    }
 }

@@ -30,7 +30,7 @@ use crate::values::parse_service_url;
 
 /// Said after the rows of an archive of CSV: the service cannot know them again by their times.
 const WHOLE_MILLISECONDS: &str = "warning: an archive of CSV has whole milliseconds; a row that the patient still has at \
-    a fraction of a millisecond is not known again and is now there twice; to a patient who still has his data, send an \
+    a fraction of a millisecond is not known again and is now there twice; to a patient who still has their data, send an \
     archive of Parquet";
 
 /// Send archives of exports, or CSV files (also .gz) whose columns have the names of the data dictionary

@@ -22,7 +22,7 @@ impl Migrate {
     pub async fn run(self, matches: &ArgMatches) -> Result<(), Failure> {
         let file = self.store.config.clone();
         let store = config::complete(self.store, matches, file.as_deref())?;
-        wiring::with_stores(&store, Expected::StoreOrNothing, async |_| Ok(())).await?;
+        wiring::with_stores(&store, Expected::DatabasesOrNothing, async |_| Ok(())).await?;
         self.output.print(&json!({"users": "up to date", "health": "up to date"}))
     }
 }

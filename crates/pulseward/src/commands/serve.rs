@@ -9,12 +9,12 @@ use platform::Platform;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::config::{self, LimitOptions, LogOptions, NodeRole, ServeOptions, StoreOptions};
+use crate::config::{self, LimitOptions, LogFormat, LogOptions, NodeRole, ServeOptions, StoreOptions};
 use crate::failure::Failure;
 use crate::metrics::MetricsServer;
 use crate::server::{Certificate, Doorway, Patience, PublicUrls, Server, check_exposure, resolve};
 use crate::traces::Traces;
-use crate::wiring::HeldName;
+use crate::wiring::{HeldFolder, HeldName};
 use crate::{logging, wiring, worker};
 
 /// Serve all clouds on one address
@@ -53,6 +53,10 @@ impl Serve {
         }
         // The address that is bound and not the one that was asked for: port 0 has become a real one.
         eprintln!("listening on {}", service.url);
+        // That line is for programs that start the service, in both formats. A log of objects is to have it as well.
+        if log.log_format == LogFormat::Json {
+            tracing::info!(address = service.url, "listening");
+        }
         service.run(stop).await;
         // After the last request, whose spans are still to be sent.
         traces.end().await;
@@ -71,6 +75,8 @@ pub struct Service {
     /// The name to work under in the background, where the node does.
     works_as: Option<HeldName>,
     listen_db_url: Option<String>,
+    /// Until the stores are closed, nobody else serves from the data folder.
+    _folder: Option<HeldFolder>,
 }
 
 impl Service {
@@ -86,7 +92,10 @@ impl Service {
         let metrics_listener = MetricsServer::bind(options.metrics_listen.as_deref()).await?;
         let local = listener.local_addr().map_err(|error| Failure::io("listen", error))?;
         let urls = PublicUrls::new(options, local)?;
-        let platform = wiring::open(store, wiring::settings(options, urls)).await?;
+        let settings = wiring::settings(options, urls, wiring::object_copies(options, store)?);
+        // Before the stores: a second service would take the first one's work for that of a process that has died.
+        let folder = wiring::hold_folder(store)?;
+        let platform = wiring::open(store, settings).await?;
         let scheme = if certificate.is_some() { "https" } else { "http" };
         let state = ApiState::new(platform.clone(), limits);
         let metrics = metrics_listener.map(|listener| MetricsServer::new(listener, state.clone(), &options.limits));
@@ -102,7 +111,8 @@ impl Service {
         // The lock is taken before the service says that it is ready, so that two nodes of one name cannot both
         // start.
         let works_as = if works { Some(wiring::take_name(store)?) } else { None };
-        Ok(Service { platform, url: format!("{scheme}://{local}"), server, metrics, works_as, listen_db_url })
+        let url = format!("{scheme}://{local}");
+        Ok(Service { platform, url, server, metrics, works_as, listen_db_url, _folder: folder })
     }
 
     /// Where metrics are served, if they are.

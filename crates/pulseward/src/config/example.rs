@@ -46,6 +46,7 @@ mod tests {
             "users_db" => Some("postgres://pulseward@db.example/users"),
             "health_db" | "listen_db_url" => Some("postgres://pulseward@db.example/health"),
             "objects" => Some("file:///var/lib/pulseward/objects"),
+            "object_copies" => Some("file:///backup/objects"),
             "master_key_file" => Some("/etc/pulseward/master.key"),
             "public_url" => Some("https://study.example"),
             "metrics_listen" => Some("127.0.0.1:9090"),

@@ -76,7 +76,7 @@ pub struct ServeOptions {
     #[arg(long, value_name = "ROLES", env = "PULSEWARD_ROLES", value_enum, value_delimiter = ',',
         default_values_t = NodeRole::ALL)]
     pub roles: Vec<NodeRole>,
-    /// Address for metrics in the format of Prometheus, served to whoever can connect; default: none
+    /// Address for metrics in the format of Prometheus, served to anyone who can connect; default: none
     #[arg(long, value_name = "ADDR", env = "PULSEWARD_METRICS_LISTEN")]
     pub metrics_listen: Option<String>,
     /// Address of an OpenTelemetry collector that traces are sent to, as OTLP over HTTP, in a program that was built with
@@ -99,6 +99,13 @@ pub struct ServeOptions {
     #[arg(long, value_name = "N", env = "PULSEWARD_VOUCHER_DAYS", default_value_t = 90,
         value_parser = clap::value_parser!(i64).range(1..))]
     pub voucher_days: i64,
+    /// MiB a second that are read at most to check everything that is stored for damage, of this node; `off` for no check
+    #[arg(long, value_name = "N|off", env = "PULSEWARD_SCRUB_RATE", default_value = "4")]
+    pub scrub_rate: NumberOrOff,
+    /// Where copies of the objects lie, such as `file:///BACKUP/objects` or a second bucket: damaged files are brought back
+    /// from there
+    #[arg(long, value_name = "URL", env = "PULSEWARD_OBJECT_COPIES")]
+    pub object_copies: Option<String>,
     /// Minutes after which a session of the portal that nobody uses is locked
     #[arg(long, value_name = "N", env = "PULSEWARD_PORTAL_IDLE_MINUTES", default_value_t = 15,
         value_parser = clap::value_parser!(i64).range(1..=1440))]
@@ -107,7 +114,7 @@ pub struct ServeOptions {
     #[arg(long, value_name = "N", env = "PULSEWARD_PORTAL_SESSION_HOURS", default_value_t = 12,
         value_parser = clap::value_parser!(i64).range(1..=8760))]
     pub portal_session_hours: i64,
-    /// Time between two exports of a patient, such as `300s`; `admin set-export-limit` stands above it
+    /// Time between two exports of a patient, such as `300s`; `admin set-export-limit` overrides it
     #[arg(long, value_name = "SPAN", env = "PULSEWARD_EXPORT_INTERVAL", default_value = "300s")]
     pub export_interval: Interval,
     /// How long events are kept, such as `30d`, a day at least; ids of syncs are known for as long
@@ -124,7 +131,7 @@ pub struct ServeOptions {
 pub struct LimitOptions {
     /// Requests a minute of a credential, or of an address that shows no valid one; `off` for no limit
     #[arg(long, value_name = "N|off", env = "PULSEWARD_RATE_LIMIT", default_value = "180")]
-    pub rate_limit: RateLimit,
+    pub rate_limit: NumberOrOff,
     /// Requests that are answered at the same time; more are refused with 503
     #[arg(long, value_name = "N", env = "PULSEWARD_REQUESTS_AT_ONCE", default_value_t = 1024,
         value_parser = clap::value_parser!(u32).range(1..))]
@@ -133,7 +140,8 @@ pub struct LimitOptions {
     #[arg(long, value_name = "N", env = "PULSEWARD_CONNECTIONS_AT_ONCE", default_value_t = 4096,
         value_parser = clap::value_parser!(u32).range(1..))]
     pub connections_at_once: u32,
-    /// Memory for uploads under way, MiB: as sent and twice as expanded; what does not fit is refused with 503
+    /// Memory for uploads under way, MiB: as sent, as expanded, and as rows until they are stored; what does not fit is
+    /// refused with 503, or with 413 where it never will
     #[arg(long, value_name = "N", env = "PULSEWARD_UPLOAD_MEMORY_MIB", default_value_t = 1024,
         value_parser = clap::value_parser!(u32).range(1..))]
     pub upload_memory_mib: u32,
@@ -153,7 +161,8 @@ pub struct LimitOptions {
     #[arg(long, value_name = "S", env = "PULSEWARD_HEADER_SECONDS", default_value_t = 10,
         value_parser = clap::value_parser!(u16).range(1..))]
     pub header_seconds: u16,
-    /// Seconds in which a client sends no byte of a body, or takes no byte of an answer, before it is cut off
+    /// Seconds for a body of up to 64 KiB, over which a larger one keeps 1 KiB a second, or in which a client takes no byte
+    /// of an answer
     #[arg(long, value_name = "S", env = "PULSEWARD_BODY_SECONDS", default_value_t = 30,
         value_parser = clap::value_parser!(u16).range(1..))]
     pub body_seconds: u16,
@@ -181,10 +190,10 @@ impl NodeRole {
         [NodeRole::Integration, NodeRole::Users, NodeRole::Health, NodeRole::Portal, NodeRole::Worker];
 }
 
-/// A number of requests a minute, or none.
+/// A number above 0, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "NumberOrWord", into = "String")]
-pub struct RateLimit(pub Option<u32>);
+pub struct NumberOrOff(pub Option<u32>);
 
 /// How a file may write it.
 #[derive(Deserialize)]
@@ -194,7 +203,7 @@ enum NumberOrWord {
     Word(String),
 }
 
-impl TryFrom<NumberOrWord> for RateLimit {
+impl TryFrom<NumberOrWord> for NumberOrOff {
     type Error = String;
 
     fn try_from(written: NumberOrWord) -> Result<Self, String> {
@@ -205,21 +214,21 @@ impl TryFrom<NumberOrWord> for RateLimit {
     }
 }
 
-impl From<RateLimit> for String {
-    fn from(limit: RateLimit) -> Self {
+impl From<NumberOrOff> for String {
+    fn from(limit: NumberOrOff) -> Self {
         limit.0.map_or_else(|| "off".to_owned(), |number| number.to_string())
     }
 }
 
-impl FromStr for RateLimit {
+impl FromStr for NumberOrOff {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         if text == "off" {
-            return Ok(RateLimit(None));
+            return Ok(NumberOrOff(None));
         }
         let number = text.parse().ok().filter(|number| *number > 0);
-        number.map(|number| RateLimit(Some(number))).ok_or_else(|| format!("`{text}` is neither a number nor `off`"))
+        number.map(|number| NumberOrOff(Some(number))).ok_or_else(|| format!("`{text}` is neither a number nor `off`"))
     }
 }
 

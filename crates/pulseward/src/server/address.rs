@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use crate::config::ServeOptions;
 use crate::failure::Failure;
+use crate::wiring::objects::is_loopback;
 
 /// The socket addresses that `--listen` names.
 pub async fn resolve(listen: &str) -> Result<Vec<SocketAddr>, Failure> {
@@ -20,8 +21,15 @@ pub async fn resolve(listen: &str) -> Result<Vec<SocketAddr>, Failure> {
 /// Refuses to listen where others than this machine can connect, unless the way to the service is encrypted and the
 /// service knows its own name.
 pub fn check_exposure(addresses: &[SocketAddr], options: &ServeOptions) -> Result<(), Failure> {
+    let is_plain = options.public_url.as_deref().is_some_and(|url| url.starts_with("http://") && !is_loopback(url));
     // All of them: a name may lead to this machine and to its network.
     if addresses.iter().all(|address| address.ip().is_loopback()) {
+        if is_plain {
+            tracing::warn!(
+                "--public-url begins with http://: if others than this machine use it, passwords, tokens and samples \
+                 cross the network in clear text"
+            );
+        }
         return Ok(());
     }
     // Health data and keys in clear text have to be asked for in as many words.
@@ -33,6 +41,12 @@ pub fn check_exposure(addresses: &[SocketAddr], options: &ServeOptions) -> Resul
     // Links in answers would name 0.0.0.0, and tokens name the address that they are for.
     if options.public_url.is_none() {
         let message = "an address that others can reach needs --public-url, the address that clients use";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    // Clients would be sent there, with their passwords, tokens and samples.
+    if is_plain {
+        let message = "--public-url begins with http://, and others can reach this address: clients are to use https://, \
+            which --tls-cert or the proxy in front of the service speaks";
         return Err(Failure::Usage(message.to_owned()));
     }
     Ok(())
@@ -104,6 +118,12 @@ mod tests {
         assert!(allowed(&open, &[&url[..], &["--behind-proxy"]].concat()));
         assert!(allowed(&open, &[&url[..], &tls].concat()));
         assert!(!allowed(&[loopback[0], open[0]], &[]), "one open address is enough");
+        for (plain, is_allowed) in
+            [("http://study.example", false), ("http://127.0.0.1:80", true), ("http://[::1]", true)]
+        {
+            assert_eq!(allowed(&open, &["--behind-proxy", "--public-url", plain]), is_allowed, "{plain}");
+            assert!(allowed(&loopback, &["--public-url", plain]), "a warning: it may be a test");
+        }
     }
 
     fn urls(arguments: &[&str]) -> Result<[String; 3], Failure> {

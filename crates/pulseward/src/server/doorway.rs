@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use api::{ClientAddress, Hosts, Part, UnclearHost};
+use api::{ClientAddress, Hosts, Part, UnclearHost, UnknownCoding};
 use axum::http::Version;
 use axum::http::header::HOST;
 use axum::response::{IntoResponse, Response};
@@ -43,8 +43,13 @@ impl Doorway {
         Ok(Doorway { hosts, proxies: TrustedProxies::new(&options.trusted_proxies)? })
     }
 
+    /// Whether connections from an address are those of a trusted proxy.
+    pub fn is_proxy(&self, peer: IpAddr) -> bool {
+        self.proxies.trusts(peer.to_canonical())
+    }
+
     /// Notes the client's address and finds the cloud. `Err` holds the refusal, also of a request of HTTP/1.1 that does not
-    /// say which host it is for (RFC 9112, 3.2).
+    /// say which host it is for (RFC 9112, 3.2), and of one whose body cannot be distinguished from what follows it.
     #[expect(clippy::result_large_err, reason = "the refusal goes out as it is")]
     pub fn enter<B>(&self, peer: IpAddr, request: &mut hyper::Request<B>) -> Result<(), Response> {
         // Set whatever the request says, so that no header can pretend to have set it.
@@ -53,6 +58,7 @@ impl Doorway {
         if request.version() == Version::HTTP_11 && !request.headers().contains_key(HOST) {
             return Err(UnclearHost.into_response());
         }
+        UnknownCoding::check(request.headers()).map_err(IntoResponse::into_response)?;
         self.hosts.place(request).map_err(IntoResponse::into_response)
     }
 }

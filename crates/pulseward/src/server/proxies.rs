@@ -54,7 +54,8 @@ impl TrustedProxies {
         client
     }
 
-    fn trusts(&self, address: IpAddr) -> bool {
+    /// Whether an address is that of a proxy.
+    pub fn trusts(&self, address: IpAddr) -> bool {
         self.networks.iter().any(|network| network.contains(address))
     }
 }
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_believed_unless_told() {
+    fn no_proxy_is_trusted_unless_configured() {
         assert_eq!(client("", "203.0.113.5", &["198.51.100.1"]), "203.0.113.5");
         assert_eq!(client("10.0.0.0/8", "203.0.113.5", &["198.51.100.1"]), "203.0.113.5");
         assert_eq!(client("10.0.0.0/8", "10.1.2.3", &[]), "10.1.2.3");

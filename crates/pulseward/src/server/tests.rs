@@ -59,16 +59,54 @@ async fn a_client_that_sends_no_byte_of_its_body_is_cut_off() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_client_that_goes_on_sending_is_served() {
+async fn a_small_body_has_one_time_as_a_whole() {
     let (address, _say_stop, _server) = start().await;
     let mut client = TcpStream::connect(address).await.unwrap();
+    let begin = Instant::now();
     client.write_all(HEAD).await.unwrap();
-    for byte in b"abcde" {
-        sleep(PATIENCE.body * 5 / 6).await;
-        client.write_all(&[*byte]).await.unwrap();
+    let (mut reading, mut writing) = client.split();
+    let feeding = async {
+        for byte in b"abcd" {
+            sleep(PATIENCE.body / 4 + Duration::from_secs(1)).await;
+            let _ = writing.write_all(&[*byte]).await;
+        }
+    };
+    let mut answer = Vec::new();
+    let _ = tokio::join!(feeding, reading.read_to_end(&mut answer));
+    let answer = String::from_utf8(answer).unwrap();
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
+    assert!(begin.elapsed() < PATIENCE.body * 2, "{:?}", begin.elapsed());
+}
+
+const LARGE_HEAD: &[u8] = b"POST /length HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 184320\r\n\r\n";
+
+/// Sends a body of 180 KiB in pieces that take `pause` each; answers what came back, and when.
+async fn send_large(pause: Duration, pieces: usize) -> (String, Duration) {
+    let (address, _say_stop, _server) = start().await;
+    let mut client = TcpStream::connect(address).await.unwrap();
+    let begin = Instant::now();
+    client.write_all(LARGE_HEAD).await.unwrap();
+    for piece in vec![b'x'; 180 << 10].chunks((180 << 10) / pieces) {
+        sleep(pause).await;
+        if client.write_all(piece).await.is_err() {
+            break;
+        }
     }
-    let answer = read_to_end(&mut client).await;
-    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("\r\n5"), "{answer}");
+    (read_to_end(&mut client).await, begin.elapsed())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_body_that_keeps_the_least_rate_is_served_however_long_it_takes() {
+    // 5 KiB every 4 s.
+    let (answer, took) = send_large(Duration::from_secs(4), 36).await;
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("\r\n184320"), "{answer}");
+    assert!(took > PATIENCE.body * 4, "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_body_below_the_least_rate_is_given_up() {
+    let (answer, _) = send_large(Duration::from_secs(10), 36).await;
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -90,14 +128,14 @@ async fn a_stopped_server_answers_what_is_under_way_and_takes_nothing_new() {
 async fn draining_ends_although_a_client_does_not() {
     let (address, say_stop, server) = start().await;
     let mut client = TcpStream::connect(address).await.unwrap();
-    client.write_all(HEAD).await.unwrap();
+    client.write_all(LARGE_HEAD).await.unwrap();
     sleep(Duration::from_secs(1)).await;
     say_stop.send(true).unwrap();
     let begin = Instant::now();
     let feeding = runtime::spawn("feed", async move {
-        for byte in b"abcd" {
-            sleep(PATIENCE.body * 5 / 6).await;
-            client.write_all(&[*byte]).await.unwrap();
+        for _ in 0..100 {
+            sleep(Duration::from_secs(1)).await;
+            let _ = client.write_all(&[b'x'; 1500]).await;
         }
     });
     server.await.unwrap();
@@ -180,4 +218,39 @@ impl<T: Unpin> hyper::body::Body for Endless<T> {
     ) -> std::task::Poll<Option<Result<hyper::body::Frame<Self::Data>, Self::Error>>> {
         std::task::Poll::Ready(Some(Ok(hyper::body::Frame::data(vec![b'x'; 1 << 16].into()))))
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_transfer_coding_that_is_not_read_is_refused_and_the_connection_ends() {
+    let (address, _say_stop, _server) = start().await;
+    let mut client = TcpStream::connect(address).await.unwrap();
+    let head = "POST /length HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n";
+    client
+        .write_all(format!("{head}5\r\nabcde\r\n0\r\n\r\nGET /next HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes())
+        .await
+        .unwrap();
+    let answer = read_to_end(&mut client).await;
+    assert!(answer.starts_with("HTTP/1.1 501"), "{answer}");
+    assert_eq!(answer.matches("HTTP/1.1").count(), 1, "what follows is read as nothing: {answer}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_address_has_a_part_of_the_connections_and_leaves_the_rest_to_others() {
+    let (address, _say_stop, _server) = start().await;
+    let of_one = PATIENCE.connections.div_ceil(8);
+    let mut idle = Vec::new();
+    for _ in 0..of_one {
+        idle.push(TcpStream::connect(address).await.unwrap());
+    }
+    sleep(Duration::from_millis(10)).await;
+    let mut beyond = TcpStream::connect(address).await.unwrap();
+    let begin = Instant::now();
+    assert_eq!(read_to_end(&mut beyond).await, "");
+    assert!(begin.elapsed() < PATIENCE.header, "closed at once");
+    let other = tokio::net::TcpSocket::new_v4().unwrap();
+    other.bind("127.0.0.2:0".parse().unwrap()).unwrap();
+    let mut other = other.connect(address).await.unwrap();
+    other.write_all(HEAD).await.unwrap();
+    other.write_all(b"abcde").await.unwrap();
+    assert!(read_to_end(&mut other).await.ends_with("\r\n5"));
 }

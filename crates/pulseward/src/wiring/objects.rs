@@ -7,11 +7,53 @@ use store::{Objects, S3Address};
 use crate::config::StoreOptions;
 use crate::failure::Failure;
 
-/// Opens the object store that the options name.
-pub(super) fn open(options: &StoreOptions) -> Result<Objects, Failure> {
-    match &options.objects {
-        None => Ok(Objects::folder(&options.data.join("objects"))?),
-        Some(url) => at(url, Transport::of(options.objects_allow_http)),
+/// The object store that the options name. Nothing is made or asked of it yet, so that a mistake in the address leaves
+/// nothing behind.
+pub(super) fn named(options: &StoreOptions) -> Result<Named, Failure> {
+    let place = match &options.objects {
+        None => Place::Folder(options.data.join("objects")),
+        Some(url) => place(url)?,
+    };
+    match place {
+        Place::Folder(path) => Ok(Named::Folder(path)),
+        Place::Bucket { bucket, prefix } => {
+            let transport = Transport::of(options.objects_allow_http);
+            Ok(Named::Bucket(bucket_at(bucket, prefix, transport)?))
+        }
+    }
+}
+
+/// An object store whose address is right.
+pub(super) enum Named {
+    Folder(PathBuf),
+    Bucket(Objects),
+}
+
+/// What becomes of a folder of objects that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// It is made: the store is being made.
+    Made,
+    /// It is an error. Made again below a disk that is not mounted, it would take what belongs on the disk.
+    Refused,
+    /// It is opened all the same: nobody asks for objects.
+    Ignored,
+}
+
+impl Named {
+    /// Opens it.
+    pub fn open(self, missing: Missing) -> Result<Objects, Failure> {
+        match (self, missing) {
+            (Named::Bucket(objects), _) => Ok(objects),
+            (Named::Folder(path), Missing::Made) => Ok(Objects::folder(&path)?),
+            (Named::Folder(path), Missing::Ignored) if !path.is_dir() => Ok(Objects::absent(&path)),
+            // Refused like what belongs to another store: nothing gets better by trying again.
+            (Named::Folder(path), _) => {
+                let refused =
+                    |error| Failure::Usage(format!("{error} If the objects are elsewhere, name it with --objects"));
+                Objects::existing_folder(&path).map_err(refused)
+            }
+        }
     }
 }
 
@@ -35,6 +77,15 @@ impl Transport {
 pub fn at(url: &str, transport: Transport) -> Result<Objects, Failure> {
     match place(url)? {
         Place::Folder(path) => Ok(Objects::folder(&path)?),
+        Place::Bucket { bucket, prefix } => bucket_at(bucket, prefix, transport),
+    }
+}
+
+/// The same of a folder that is not made: while it is not there, whatever is asked of it fails.
+pub fn existing(url: &str, transport: Transport) -> Result<Objects, Failure> {
+    match place(url)? {
+        Place::Folder(path) if !path.is_dir() => Ok(Objects::absent(&path)),
+        Place::Folder(path) => Ok(Objects::existing_folder(&path)?),
         Place::Bucket { bucket, prefix } => bucket_at(bucket, prefix, transport),
     }
 }
@@ -83,7 +134,7 @@ fn bucket_at(bucket: String, prefix: String, transport: Transport) -> Result<Obj
 }
 
 /// Whether an address leads to this machine.
-fn is_loopback(url: &str) -> bool {
+pub fn is_loopback(url: &str) -> bool {
     let host = url.split("://").nth(1).unwrap_or_default().split('/').next().unwrap_or_default();
     let host = match host.strip_prefix('[') {
         Some(v6) => v6.split(']').next().unwrap_or_default(),

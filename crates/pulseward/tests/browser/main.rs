@@ -30,7 +30,7 @@ async fn a_researcher_goes_from_the_sign_in_to_the_audit_log() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_told_and_mends_itself() {
+async fn what_goes_wrong_is_shown_and_mends_itself() {
     run("refusals.test.mjs").await;
 }
 

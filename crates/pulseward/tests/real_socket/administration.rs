@@ -29,7 +29,7 @@ async fn an_account_and_a_key_count_at_once_and_end_at_once() {
     assert_eq!(revoked["id"], first["id"]);
     assert_eq!((groups(&first).await, groups(&second).await), (401, 200));
     let again = admin(data.path(), &["revoke-api-key", "--id", first["id"].as_str().unwrap()]);
-    assert_eq!(again, revoked, "the time of the first revocation stands");
+    assert_eq!(again, revoked, "the time of the first revocation is kept");
 
     let listed = admin(data.path(), &["list-api-keys", "--account", "rita@study.example"]);
     let revoked_at: Vec<&Value> = listed["api_keys"].as_array().unwrap().iter().map(|key| &key["revoked_at"]).collect();

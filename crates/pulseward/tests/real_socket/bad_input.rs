@@ -138,7 +138,7 @@ async fn a_fault_of_syntax_is_400() {
 }
 
 #[tokio::test]
-async fn a_fault_of_structure_is_422_and_tells_its_place() {
+async fn a_fault_of_structure_is_422_and_names_its_place() {
     with_app(async |app| {
         let cases = [
             (r#""activity": {"timestamp": [1, 2], "bpm": [60]}"#, "data.activity.bpm"),
@@ -162,7 +162,6 @@ async fn a_fault_of_structure_is_422_and_tells_its_place() {
             (r#""ppg1": [{"start": 1, "rate_hz": 25, "ppg": 5}]"#, "data.ppg1.start"),
             (r#""ppg1": [{"start": 1, "rate_hz": 0, "ppg": [5]}]"#, "data.ppg1.rate_hz"),
             (r#""ppg1": [{"start": 1, "rate_hz": -25, "ppg": [5]}]"#, "data.ppg1.rate_hz"),
-            (r#""ppg1": [{"start": 1, "rate_hz": 1e-30, "ppg": [5]}]"#, "data.ppg1.rate_hz"),
             (r#""ppg1": [{"start": 1, "rate_hz": "25", "ppg": [5]}]"#, "data.ppg1.rate_hz"),
             (r#""tests": [{"timestamp": 1, "test_type": 5, "value": 1}]"#, "data.tests.test_type"),
         ];
@@ -272,7 +271,7 @@ fn row_and_column(error: &Value) -> (u64, &str) {
 }
 
 #[tokio::test]
-async fn cut_compression_and_bombs_are_told_apart() {
+async fn cut_compression_and_bombs_are_distinguished() {
     with_app(async |app| {
         let good = with_good_row(r#""activity": {"timestamp": [1763600000000], "bpm": [61]}"#);
         let (gzip, zstd) = (gzip(good.as_bytes()), zstd::encode_all(good.as_bytes(), 3).unwrap());

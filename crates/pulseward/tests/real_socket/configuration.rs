@@ -49,7 +49,7 @@ fn has_account(data: &Path) -> bool {
 }
 
 #[test]
-fn flag_stands_before_environment_before_file() {
+fn flag_overrides_environment_overrides_file() {
     let place = Place::with("");
     let [of_flag, of_environment, of_file] = ["flag", "environment", "file"].map(|name| place.path(name));
     std::fs::write(place.path("pulseward.toml"), format!("data = {of_file:?}\n")).unwrap();
@@ -68,7 +68,7 @@ fn flag_stands_before_environment_before_file() {
 }
 
 #[test]
-fn flag_that_repeats_the_default_still_stands_before_the_file() {
+fn flag_that_repeats_the_default_still_overrides_the_file() {
     let place = Place::with("");
     let of_file = place.path("file");
     std::fs::write(place.path("pulseward.toml"), format!("data = {of_file:?}\n")).unwrap();
@@ -97,7 +97,7 @@ async fn settings_of_a_file_are_those_of_the_service() {
     let body = json!({"code": created["code"], "password": PATIENT_PASSWORD});
     let request = client.post(format!("{}/activate", service.url)).header("host", "users.example").json(&body);
     let answer = request.send().await.unwrap();
-    assert_eq!(answer.headers()["x-ratelimit-limit"], "999", "the flag stands before the file");
+    assert_eq!(answer.headers()["x-ratelimit-limit"], "999", "the flag overrides the file");
     let login: Value = answer.json().await.unwrap();
     assert_eq!((&login["ttl"], &login["refresh_ttl"]), (&json!(7), &json!("11")));
     let metadata = format!("{}/health/.well-known/oauth-authorization-server", service.url);
@@ -173,7 +173,7 @@ fn bounds_of_options_hold_in_a_file_as_well() {
 }
 
 #[test]
-fn file_that_cannot_be_read_is_told() {
+fn file_that_cannot_be_read_is_reported() {
     let place = Place::with("");
     let data = place.path("data");
     for path in [place.path("missing.toml"), place.folder.path().to_owned()] {

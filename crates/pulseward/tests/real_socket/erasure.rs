@@ -7,7 +7,7 @@ use tempfile::tempdir;
 use crate::harness::{Researcher, Service, admin, run, store_command};
 
 #[tokio::test]
-async fn a_patient_is_erased_beside_the_running_service() {
+async fn a_patient_is_erased_next_to_the_running_service() {
     let data = tempdir().unwrap();
     let service = Service::start(data.path());
     let researcher = Researcher::new(data.path(), &service.url).await;
@@ -20,7 +20,7 @@ async fn a_patient_is_erased_beside_the_running_service() {
     let receipt = admin(data.path(), &["erase-patient", &grace.uuid]);
     assert_eq!((&receipt["uuid"], &receipt["counts"]["samples"]), (&json!(grace.uuid), &json!(1)));
     assert!(receipt["erased_at"].is_string());
-    assert_eq!(admin(data.path(), &["erase-patient", &grace.uuid]), receipt, "the receipt of then stands");
+    assert_eq!(admin(data.path(), &["erase-patient", &grace.uuid]), receipt, "the receipt of then is kept");
 
     assert_eq!(researcher.sync(&grace, &body).await.unwrap().0, 401);
     assert_eq!(researcher.sync(&hedy, &body).await.unwrap().0, 200);
@@ -36,7 +36,7 @@ async fn a_patient_is_erased_beside_the_running_service() {
 }
 
 #[tokio::test]
-async fn a_log_that_was_tampered_with_is_told() {
+async fn a_log_that_was_tampered_with_is_reported() {
     let data = tempdir().unwrap();
     let service = Service::start(data.path());
     let researcher = Researcher::new(data.path(), &service.url).await;

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -111,6 +112,19 @@ impl Service {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
+    /// A figure of the process's memory, KiB, as Linux names it: `VmRSS` now, `VmHWM` the most since the last time that it was
+    /// forgotten.
+    pub fn memory_kib(&self, name: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).unwrap();
+        line.trim().strip_suffix(" kB").unwrap().parse().unwrap()
+    }
+
+    /// Forgets the most memory that the process has had.
+    pub fn forget_peak(&self) {
+        std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").unwrap();
+    }
+
     /// Sends a signal to the process that was started.
     pub fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
@@ -198,6 +212,12 @@ impl Researcher {
         url.clone_into(&mut self.url);
     }
 
+    /// The same researcher, speaking to another node.
+    pub fn moved(&self, url: &str) -> Self {
+        let (key, group) = (self.key.clone(), self.group.clone());
+        Researcher { http: self.http.clone(), url: url.to_owned(), key, group }
+    }
+
     /// Sends JSON, with the API key or with a Bearer token.
     pub async fn post(&self, path: &str, bearer: Option<&str>, body: &Value) -> Answer {
         let request = self.http.post(format!("{}{path}", self.url)).json(body);
@@ -230,6 +250,20 @@ impl Researcher {
             Some(token) => request.bearer_auth(token),
             None => request.header("X-Api-Key", &self.key),
         }
+    }
+
+    /// Sends a sync; returns the status and after how many seconds to come again, where the answer says so. An error when
+    /// the client does not wait for the answer any longer than `patience`.
+    pub async fn try_sync(
+        &self,
+        patient: &Patient,
+        body: &Value,
+        patience: Duration,
+    ) -> reqwest::Result<(u16, Option<u64>)> {
+        let request = self.http.post(format!("{}/health/v1/sync", self.url)).json(body).timeout(patience);
+        let response = self.prove(request, Some(&patient.token)).send().await?;
+        let seconds = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
+        Ok((response.status().as_u16(), seconds))
     }
 
     /// Enrols a patient as people are enrolled: voucher, activation, login.

@@ -6,8 +6,10 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
 use tempfile::tempdir;
+use testkit::Postgres;
 
 use crate::harness::{PATIENT_PASSWORD, Researcher, Service, admin, run};
+use crate::takeover::shared;
 
 async fn status_of_me(url: &str, token: &str) -> u16 {
     let request = Client::new().get(format!("{url}/users/me")).bearer_auth(token);
@@ -22,16 +24,21 @@ async fn log_in(url: &str) -> String {
 
 #[tokio::test]
 async fn keys_are_rotated_under_a_running_service() {
-    let data = tempdir().unwrap();
-    let service = Service::start_named(data.path());
+    let (Some(users), Some(health)) = (Postgres::start(), Postgres::start()) else { return };
+    let folder = tempdir().unwrap();
+    let store = shared(folder.path(), &users, &health);
+    let store: Vec<&str> = store.iter().map(String::as_str).collect();
+    let options = [&store[..], &["--public-url", "http://study.example"]].concat();
+    let (here, there) = (folder.path().join("here"), folder.path().join("there"));
+    let service = Service::start_with(&here, &options);
     let account = ["create-account", "--email", "rita@study.example", "--role", "hcp", "--password", "first password"];
-    admin(data.path(), &account);
+    admin(&here, &[&account[..], &store].concat());
     let before = log_in(&service.url).await;
 
-    let rotated = admin(data.path(), &["rotate-keys"]);
+    let rotated = admin(&here, &[&["rotate-keys"], &store[..]].concat());
     assert_eq!(rotated.as_object().unwrap().len(), 2);
     // Another node knows only the new key to sign with, the running one has yet to hear of it.
-    let other = Service::start_named(data.path());
+    let other = Service::start_with(&there, &options);
     let after = log_in(&other.url).await;
     assert_ne!(kid(&before), kid(&after));
     assert_eq!(kid(&after), rotated["users_kid"]);
@@ -55,7 +62,7 @@ async fn keys_are_rotated_under_a_running_service() {
 }
 
 #[tokio::test]
-async fn an_application_is_let_in_and_removed() {
+async fn an_application_is_granted_access_and_removed() {
     let data = tempdir().unwrap();
     let service = Service::start_named(data.path());
     let researcher = Researcher::new(data.path(), &service.url).await;

@@ -67,7 +67,7 @@ async fn a_lake_is_mirrored_as_it_grows() {
 
     let (_, log) = researcher.get("/integration/v1/patients/audit/logs?from=0&to=9999999999999", None).await;
     let listed = log.as_array().unwrap().iter().filter(|entry| entry["action_type"] == "PATIENT_API_EXPORT");
-    assert!(listed.count() >= 4, "each listing that names files is told");
+    assert!(listed.count() >= 4, "each listing that names files is counted");
 }
 
 /// The Python examples of the guide.

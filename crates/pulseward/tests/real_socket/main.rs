@@ -4,10 +4,13 @@
 #![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]
 
 mod administration;
+mod backups;
 mod bad_input;
+mod bombs;
 mod clients;
 mod compressed_answers;
 mod configuration;
+mod damaged_files;
 mod database_restart;
 mod entrances;
 mod erasure;
@@ -15,6 +18,8 @@ mod exports;
 mod forms;
 mod guides;
 mod harness;
+mod held_rows;
+mod hostile_clients;
 mod identity;
 mod journey;
 mod keeping;
@@ -22,6 +27,7 @@ mod kill;
 mod lake;
 mod master_keys;
 mod odd_input;
+mod one_store;
 mod operator_limits;
 mod others_go_on;
 mod portal;
@@ -31,6 +37,7 @@ mod recordings;
 mod refused_uploads;
 mod refused_work;
 mod secrets;
+mod silent_database;
 mod start_and_end;
 mod takeover;
 mod two_nodes;

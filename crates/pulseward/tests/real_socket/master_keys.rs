@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use tempfile::{TempDir, tempdir};
 
 use crate::harness::{Service, admin, run, store_command};
@@ -73,6 +74,34 @@ fn signing(database: &Path) -> (i64, i64) {
     database.query_row(count, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
 }
 
+/// Makes a row unreadable for the service in the copy of a backup, which knows it no better: its checksums are right. A retired
+/// key is not looked at before the store is open.
+fn break_signing_key(backup: &Path) {
+    let broken = Connection::open(backup.join("health.db")).unwrap();
+    let add = "INSERT INTO signing_key (kid, sealed_key, public_key, created_ms, retired_ms) VALUES ('x', x'', x'', 'soon', 1)";
+    broken.execute(add, []).unwrap();
+    drop(broken);
+    rewrite_checksums(backup);
+}
+
+/// Makes the lists of a backup fit its files, as if it had been made like this.
+fn rewrite_checksums(backup: &Path) {
+    let digest = |bytes: &[u8]| platform::hex(&Sha256::digest(bytes));
+    let list = std::fs::read_to_string(backup.join("files.jsonl")).unwrap();
+    let line = |line: &str| {
+        let mut file: Value = serde_json::from_str(line).unwrap();
+        let bytes = std::fs::read(backup.join(file["path"].as_str().unwrap())).unwrap();
+        file["bytes"] = bytes.len().into();
+        file["sha256"] = digest(&bytes).into();
+        format!("{file}\n")
+    };
+    let list: String = list.lines().map(line).collect();
+    std::fs::write(backup.join("files.jsonl"), &list).unwrap();
+    let mut manifest: Value = serde_json::from_slice(&std::fs::read(backup.join("backup.json")).unwrap()).unwrap();
+    manifest["files_sha256"] = digest(list.as_bytes()).into();
+    std::fs::write(backup.join("backup.json"), manifest.to_string()).unwrap();
+}
+
 #[test]
 fn operators_key_is_kept_and_one_that_is_not_the_backups_is_refused() {
     let place = Place::new();
@@ -91,11 +120,26 @@ fn operators_key_is_kept_and_one_that_is_not_the_backups_is_refused() {
         let told = place.restored(backup, &place.with_key(name, &place.key()));
         assert_eq!((&told["master_key_from"], &told["signing_keys"]), (&json!("store"), &kept), "{backup}");
     }
-    // Of a backup without a key nobody can say before it is tried whose key is the right one.
-    let told = place.restored("keyless", &other);
+    // Of a backup without a key the stored keys say whose key is the right one.
+    let (status, said) = place.refused("keyless", &other);
+    assert_eq!(status, Some(2), "{said}");
+    for named in [other.join("master.key").to_str().unwrap(), "--key-lost", "remove-second-factor"] {
+        assert!(said.contains(named), "{said}");
+    }
+    let entries: Vec<_> = std::fs::read_dir(&other).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(entries, ["master.key"], "nothing was begun");
+    let keyless = place.path("keyless");
+    let users = Connection::open(keyless.join("users.db")).unwrap();
+    let factor = "INSERT INTO account (uuid, id, email, role, password_hash, created_ms, updated_ms)
+            VALUES ('u', 'i', 'rita@study.example', 'hcp', '', 0, 0);
+        INSERT INTO totp (account, sealed_secret, last_step) VALUES ('u', zeroblob(60), 0);";
+    users.execute_batch(factor).unwrap();
+    drop(users);
+    rewrite_checksums(&keyless);
+    let told = store_command(&other, &["restore", keyless.to_str().unwrap(), "--key-lost"]);
     let rotated = json!({"users": "rotated", "health": "rotated"});
     assert_eq!((&told["master_key"], &told["master_key_from"]), (&json!(true), &json!("store")));
-    assert_eq!(told["signing_keys"], rotated);
+    assert_eq!((&told["signing_keys"], &told["unreadable_second_factors"]), (&rotated, &json!(1)));
     assert_eq!(DATABASES.map(|name| signing(&other.join(name))), [(2, 1); 2]);
 }
 
@@ -105,13 +149,14 @@ fn key_of_a_restore_that_did_not_end_is_not_taken_for_the_operators() {
     let place = Place::new();
     let health = place.path("keyless").join("health.db");
     let whole = std::fs::read(&health).unwrap();
-    std::fs::write(&health, "this is no database, but long enough to be read as one").unwrap();
+    break_signing_key(&place.path("keyless"));
     let targets = [place.path("again"), place.path("with key")];
     for target in &targets {
         assert_eq!(place.refused("keyless", target).0, Some(1));
         assert!(target.join("master.key").exists() && target.join("restore.unfinished").exists());
     }
     std::fs::write(&health, whole).unwrap();
+    rewrite_checksums(&place.path("keyless"));
     let told = place.restored("keyless", &targets[0]);
     assert_eq!((&told["master_key"], &told["master_key_from"]), (&json!(false), &json!("made")));
     assert_eq!(told["signing_keys"], json!({"users": "rotated", "health": "rotated"}));
@@ -122,21 +167,34 @@ fn key_of_a_restore_that_did_not_end_is_not_taken_for_the_operators() {
     assert_eq!(std::fs::read(targets[1].join("master.key")).unwrap(), place.key());
 }
 
+/// A keyed restore is cut off, and the next one is of a backup of the same store without its key.
+#[test]
+fn left_over_key_that_is_the_backups_is_not_reported_as_made() {
+    let place = Place::new();
+    let target = place.path("restored");
+    let whole = std::fs::read(place.path("copy").join("health.db")).unwrap();
+    break_signing_key(&place.path("copy"));
+    assert_eq!(place.refused("copy", &target).0, Some(1));
+    assert_eq!(std::fs::read(target.join("master.key")).unwrap(), place.key());
+    std::fs::write(place.path("copy").join("health.db"), whole).unwrap();
+    let told = place.restored("keyless", &target);
+    assert_eq!((&told["master_key"], &told["master_key_from"]), (&json!(true), &json!("store")));
+    assert_eq!(told["signing_keys"], json!({"users": "kept", "health": "kept"}));
+}
+
 #[test]
 fn signing_key_that_cannot_be_read_is_not_replaced() {
     let place = Place::new();
-    let broken = Connection::open(place.path("copy").join("health.db")).unwrap();
-    broken.execute("UPDATE signing_key SET created_ms = 'soon'", []).unwrap();
-    drop(broken);
+    break_signing_key(&place.path("copy"));
     let target = place.path("restored");
     let (status, said) = place.refused("copy", &target);
     assert_eq!(status, Some(1), "{said}");
-    assert_eq!(signing(&target.join("health.db")), (1, 1), "an error is no wrong key");
+    assert_eq!(signing(&target.join("health.db")), (2, 1), "an error is no wrong key");
     assert!(target.join("restore.unfinished").exists(), "nobody opens it");
 }
 
 #[tokio::test]
-async fn store_whose_master_key_is_lost_is_opened_by_nothing_but_what_is_told_to() {
+async fn store_whose_master_key_is_lost_is_opened_by_nothing_but_an_explicit_option() {
     let folder = tempdir().unwrap();
     let data = folder.path().to_str().unwrap();
     let key = folder.path().join("master.key");

@@ -76,7 +76,7 @@ fn refused_accounts_are_not_made() {
 }
 
 #[test]
-fn what_is_not_there_is_told_and_nothing_changes() {
+fn what_is_not_there_is_reported_and_nothing_changes() {
     let data = tempdir().unwrap();
     let data = data.path();
     admin(data, &["create-account", "--email", "a@study.example", "--role", "researcher"]);
@@ -104,7 +104,7 @@ fn what_is_not_there_is_told_and_nothing_changes() {
 }
 
 #[test]
-fn keys_end_when_they_were_told_to() {
+fn keys_end_at_their_time() {
     let data = tempdir().unwrap();
     let data = data.path();
     admin(data, &["create-account", "--email", "a@study.example", "--role", "researcher"]);
@@ -154,7 +154,7 @@ fn clients_are_made_listed_and_removed() {
     let removed = admin(data, &["remove-oauth-client", "--id", public["client_id"].as_str().unwrap()]);
     assert_eq!(removed["client_id"], public["client_id"]);
     let again = admin(data, &["remove-oauth-client", "--id", public["client_id"].as_str().unwrap()]);
-    assert_eq!(again, removed, "the time of the first removal stands");
+    assert_eq!(again, removed, "the time of the first removal is kept");
     let listed = admin(data, &["list-oauth-clients"]);
     let told: Vec<Value> = listed["oauth_clients"]
         .as_array()
@@ -171,7 +171,7 @@ fn clients_are_made_listed_and_removed() {
 }
 
 #[tokio::test]
-async fn interval_of_exports_is_set_beside_the_running_service() {
+async fn interval_of_exports_is_set_next_to_the_running_service() {
     let data = tempdir().unwrap();
     let service = Service::start_with(data.path(), &["--export-interval", "1h"]);
     let researcher = Researcher::new(data.path(), &service.url).await;
@@ -188,7 +188,7 @@ async fn interval_of_exports_is_set_beside_the_running_service() {
     assert_eq!(set(&["--default", "--interval", "0s"]), json!({"interval_s": 0}));
     assert_eq!(ask(&second.uuid).await, 200);
     assert_eq!(set(&["--default", "--interval", "5m"]), json!({"interval_s": 300}));
-    assert_eq!((ask(&second.uuid).await, ask(&first.uuid).await), (429, 200), "what is set for one stands above");
+    assert_eq!((ask(&second.uuid).await, ask(&first.uuid).await), (429, 200), "what is set for one overrides it");
 }
 
 #[tokio::test]

@@ -55,7 +55,7 @@ async fn period_that_cannot_be_sealed_stops_no_retention_of_others() {
     let ill = researcher.enrol().await;
     send(&researcher, &ill, 0).await;
     store_command(data.path(), &["seal", "--now"]);
-    assert_eq!(damage_files(&data.path().join("objects")), 1);
+    assert_eq!(damage_files(&data.path().join("objects/v1")), 1);
     send(&researcher, &ill, 1).await;
     let well = researcher.enrol().await;
     send(&researcher, &well, 0).await;

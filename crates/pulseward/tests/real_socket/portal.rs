@@ -6,14 +6,21 @@ use std::time::Duration;
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
 use tempfile::tempdir;
+use testkit::Postgres;
 
 use crate::harness::{Patient, Researcher, Service, admin};
+use crate::takeover::shared;
 
 const BROWSER: &str = "text/html,application/xhtml+xml,*/*;q=0.8";
 
 /// Signs in an account that is made for it; answers the cookie with its attributes.
 async fn sign_in(data: &Path, url: &str, email: &str) -> String {
-    let account = admin(data, &["create-account", "--email", email, "--role", "researcher"]);
+    sign_in_with(data, &[], url, email).await
+}
+
+/// The same on a store that more options name.
+async fn sign_in_with(data: &Path, store: &[&str], url: &str, email: &str) -> String {
+    let account = admin(data, &[&["create-account", "--email", email, "--role", "researcher"], store].concat());
     let body = json!({"email": email, "password": account["password"]});
     let answer = Client::new().post(format!("{url}/portal/session")).json(&body).send().await.unwrap();
     assert_eq!(answer.status(), 200);
@@ -43,7 +50,9 @@ async fn the_pages_are_around_the_clouds_and_the_cookie_is_secure_on_https() {
         assert!(answer.headers()["content-type"].to_str().unwrap().ends_with("json"), "{path}");
     }
     let cookie = sign_in(data.path(), &service.url, "ada@study.example").await;
-    assert!(cookie.ends_with("; Path=/; HttpOnly; SameSite=Strict; Secure"), "{cookie}");
+    let mut attributes: Vec<&str> = cookie.split("; ").skip(1).collect();
+    attributes.sort_unstable();
+    assert_eq!(attributes, ["HttpOnly", "Path=/", "SameSite=Strict", "Secure"]);
 }
 
 #[tokio::test]
@@ -82,10 +91,10 @@ async fn next_row(events: &mut Response) -> Value {
 }
 
 /// A researcher of a study with a patient, and a session of theirs.
-async fn study(data: &Path, service: &Service) -> (Researcher, Patient, String) {
-    let researcher = Researcher::new(data, &service.url).await;
+async fn study(data: &Path, store: &[&str], service: &Service) -> (Researcher, Patient, String) {
+    let researcher = Researcher::new_with(data, store, &service.url).await;
     let patient = researcher.enrol().await;
-    let cookie = sign_in(data, &service.url, "ada@study.example").await;
+    let cookie = sign_in_with(data, store, &service.url, "ada@study.example").await;
     let path = format!("/integration/v1/groups/{}/hcps", researcher.group);
     let (status, added) = researcher.post(&path, None, &json!({"email": "ada@study.example"})).await;
     assert_eq!(status, 200, "{added}");
@@ -94,9 +103,14 @@ async fn study(data: &Path, service: &Service) -> (Researcher, Patient, String) 
 
 #[tokio::test]
 async fn what_another_process_stores_reaches_the_board_and_a_stop_ends_it() {
-    let data = tempdir().unwrap();
-    let (here, there) = (Service::start_named(data.path()), Service::start_named(data.path()));
-    let (mut researcher, patient, cookie) = study(data.path(), &here).await;
+    let (Some(users), Some(health)) = (Postgres::start(), Postgres::start()) else { return };
+    let folder = tempdir().unwrap();
+    let store = shared(folder.path(), &users, &health);
+    let store: Vec<&str> = store.iter().map(String::as_str).collect();
+    let options = [&store[..], &["--public-url", "http://study.example"]].concat();
+    let folders = [folder.path().join("here"), folder.path().join("there")];
+    let [here, there] = folders.each_ref().map(|data| Service::start_with(data, &options));
+    let (mut researcher, patient, cookie) = study(&folders[0], &store, &here).await;
     let mut events = listen(&here, &cookie, &researcher.group).await;
     researcher.at(&there.url);
     let body = json!({"data": {"activity": {"timestamp": [1_763_600_000_000_i64], "bpm": [61]}}});

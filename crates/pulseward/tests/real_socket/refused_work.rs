@@ -25,7 +25,7 @@ async fn rows_of(researcher: &Researcher, patient: &Patient) -> Value {
 }
 
 #[tokio::test]
-async fn files_that_cannot_be_imported_are_told_with_their_place() {
+async fn files_that_cannot_be_imported_are_reported_with_their_place() {
     let data = tempdir().unwrap();
     let service = Service::start(data.path());
     let researcher = Researcher::new(data.path(), &service.url).await;
@@ -65,7 +65,7 @@ async fn files_that_cannot_be_imported_are_told_with_their_place() {
 }
 
 #[test]
-fn services_that_are_not_there_are_told() {
+fn services_that_are_not_there_are_reported() {
     let folder = tempdir().unwrap();
     let file = folder.path().join("rows.csv");
     std::fs::write(&file, "timestamp,bpm\n1763467200000,60\n").unwrap();

@@ -68,7 +68,7 @@ async fn killed_process_goes_on_with_its_work_when_it_is_started_again() {
 }
 
 /// Options of nodes on shared databases.
-fn shared(folder: &Path, users: &Postgres, health: &Postgres) -> Vec<String> {
+pub fn shared(folder: &Path, users: &Postgres, health: &Postgres) -> Vec<String> {
     let (key_file, objects) = (folder.join("shared.key"), folder.join("objects"));
     let (key_file, objects) = (key_file.display().to_string(), format!("file://{}", objects.display()));
     let options = [

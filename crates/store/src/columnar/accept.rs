@@ -1,10 +1,12 @@
 //! A record batch from outside: what an upload of Arrow IPC goes through before it is taken in like any other sync.
 
-use arrow_array::RecordBatch;
+use std::sync::Arc;
+
+use arrow_array::{Array as _, RecordBatch};
 use arrow_schema::{DataType as ArrowType, Schema};
 use runtime::HashSet;
 use vitals::block::Cells;
-use vitals::intake::Batch;
+use vitals::intake::{Batch, Fault};
 use vitals::registry::{DataType, NULL};
 use vitals::zone::ZoneName;
 
@@ -53,6 +55,31 @@ pub fn read_batch(
     }
     let zones = texts::read_zones(batch.column_by_name(ZONE).map(AsRef::as_ref), zone, batch.num_rows())?;
     Ok(Batch { times_us, columns, faults: faults.into_vec(), zones: Some(zones) })
+}
+
+/// The most memory that [`read_batch`] takes for a batch, bytes: for its rows and for what is wrong with them.
+pub fn most_bytes_read(data_type: DataType, batch: &RecordBatch) -> usize {
+    // Vectors that grow can have twice the room.
+    const OF_FAULT: usize = 2 * size_of::<Fault>() + size_of::<bool>();
+    const OF_ZONE: usize = 2 * size_of::<(u32, ZoneName)>() + 64;
+    /// The row's own pointer, an entry in the table of known texts, and a short text.
+    const OF_TEXT: usize = 3 * size_of::<Arc<str>>() + 48;
+    /// The cell, and the key of a dictionary.
+    const OF_CELL: usize = size_of::<i32>() + size_of::<usize>();
+    let is_given = |name: &str| batch.column_by_name(name).filter(|array| *array.data_type() != ArrowType::Null);
+    let mut of_row = size_of::<i64>() + OF_FAULT + is_given(ZONE).map_or(0, |_| OF_ZONE);
+    let mut of_texts = 0;
+    for column in data_type.columns() {
+        match is_given(column.name) {
+            Some(array) if column.is_text() => {
+                of_row += OF_TEXT;
+                of_texts += array.get_array_memory_size();
+            }
+            Some(_) => of_row += OF_CELL,
+            None => {}
+        }
+    }
+    size_of::<Batch>() + data_type.columns().len() * size_of::<Cells>() + batch.num_rows() * of_row + of_texts
 }
 
 /// Holds the schema of an upload to the columns that there are, before any of its batches is decoded.

@@ -15,7 +15,7 @@ mod structure_fault;
 mod texts;
 mod times;
 
-pub use accept::{check_schema, read_batch};
+pub use accept::{check_schema, most_bytes_read, read_batch};
 pub use batch::{record_batch, record_batches};
 pub use schema::{TIMESTAMP, ZONE, arrow_schema};
 pub use structure_fault::StructureFault;

@@ -40,9 +40,9 @@ const CHANGE_DETAILS: &str = "UPDATE audit_entry SET details = '{}' WHERE number
 const ERASE: &str = "UPDATE audit_entry SET details = NULL, salt = NULL WHERE number = 1";
 
 on_both_engines! {
-    entries_are_found_by_whoever_appears
+    entries_are_found_by_everyone_who_appears
     a_past_that_was_read_gains_nothing
-    whatever_is_tampered_with_is_told
+    whatever_is_tampered_with_is_reported
     the_chain_outlives_erased_details
     entries_written_at_once_are_all_chained
 }
@@ -80,7 +80,7 @@ async fn ids(stores: &Stores, query: AuditQuery, now_ms: i64) -> Vec<String> {
     entries.into_iter().map(|entry| entry.id.to_string()).collect()
 }
 
-async fn entries_are_found_by_whoever_appears(stores: Stores) {
+async fn entries_are_found_by_everyone_who_appears(stores: Stores) {
     write(&stores, vec![entry("a", "X", "ada", "grace", None), entry("b", "Y", "bob", "ada", None)], 10).await;
     write(&stores, vec![entry("c", "X", "bob", "grace", Some("ada")), entry("d", "X", "bob", "grace", None)], 20).await;
     assert_eq!(ids(&stores, query("ada", 0, 100, None), 50).await, ["a", "b", "c"]);
@@ -103,7 +103,7 @@ async fn a_past_that_was_read_gains_nothing(stores: Stores) {
     assert_eq!(stores.users.verify_audit().await.expect("an answer"), (1, None));
 }
 
-async fn whatever_is_tampered_with_is_told(stores: Stores) {
+async fn whatever_is_tampered_with_is_reported(stores: Stores) {
     assert_eq!(stores.users.verify_audit().await.expect("an answer"), (0, None));
     for (at, id) in ["a", "b", "c", "d"].iter().enumerate() {
         write(&stores, vec![entry(id, "X", "ada", "grace", Some("bob"))], at as i64).await;

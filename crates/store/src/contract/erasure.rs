@@ -80,7 +80,7 @@ async fn a_person_goes_and_their_entries_stay_without_details(stores: Stores) {
         assert!(matches!(owed.change, HealthChange::ErasePatient { .. }));
         assert!(owed.entries.iter().all(|entry| entry.details.is_none()));
     }
-    assert!(users.erasures_to_overwrite().await.expect("a list").is_empty(), "it is still owed");
+    assert!(users.erasures_to_overwrite().await.expect("a list").is_empty(), "it is still undelivered");
     assert!(users.complete(&owed[0].key, audit(vec![entry("e2")], 51)).await.expect("an answer"));
     assert!(users.erasures_to_overwrite().await.expect("a list").is_empty(), "the erasure itself is");
     assert!(users.complete(&owed[1].key, audit(Vec::new(), 52)).await.expect("an answer"));

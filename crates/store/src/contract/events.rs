@@ -286,9 +286,9 @@ async fn moved_log_goes_on_behind_its_newest_event() {
     let address = crate::Address::Postgres(database.url);
     let folder = tempfile::tempdir().expect("a folder");
     let objects = crate::Objects::folder(folder.path()).expect("a folder");
-    let users = Stores::sqlite().await.users;
+    let Stores { users, addresses, .. } = Stores::sqlite().await;
     let health = HealthDb::open(address.clone(), objects.clone()).await.expect("a database");
-    let stores = Stores { users, health, folder };
+    let stores = Stores { users, health, addresses, folder };
     with_patients(&stores, &["grace"]).await;
     append(&stores.health, "grace", &["one"]).await;
     stores.health.db.write(async |tx| tx.execute(MOVE, &[]).await).await.expect("moved");
@@ -309,7 +309,7 @@ async fn moved_log_goes_on_behind_its_newest_event() {
 
 /// A reader that cannot see an event yet is asked to look again soon.
 #[tokio::test(flavor = "multi_thread")]
-async fn page_tells_that_committed_events_wait_for_an_older_transaction() {
+async fn page_says_that_committed_events_wait_for_an_older_transaction() {
     let Some(stores) = Stores::postgres().await else { return };
     with_patients(&stores, &["grace", "hedy"]).await;
     settle(&stores.health).await;

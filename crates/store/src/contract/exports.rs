@@ -13,8 +13,8 @@ on_both_engines! {
     a_patient_has_a_turn_every_so_often
     turns_of_many_at_once_are_given_once
     export_whose_lease_passed_on_is_finished_by_the_last_holder_alone
-    nobody_works_on_a_job_whose_entry_is_owed
-    export_of_a_job_without_a_patient_still_tells_that_it_has_ended
+    nobody_works_on_a_job_whose_entry_is_undelivered
+    export_of_a_job_without_a_patient_still_says_that_it_has_ended
     finished_exports_are_forgotten_and_their_archives_die
 }
 
@@ -68,7 +68,7 @@ async fn a_patient_has_a_turn_every_so_often(stores: Stores) {
     with_patient(&stores).await;
     assert_eq!(begin(&stores, 1, 1_000).await, ExportTurn::Begun);
     let wait_ms = 4 * MINUTE_MS;
-    assert_eq!(begin(&stores, 2, 1_000 + MINUTE_MS).await, ExportTurn::TooSoon { wait_ms });
+    assert_eq!(begin(&stores, 2, 1_000 + MINUTE_MS).await, ExportTurn::TooSoon { wait_ms, interval_ms: 5 * MINUTE_MS });
     assert!(stores.health.export(&ExportId::new(format!("{:024x}", 2))).await.expect("an answer").is_none());
     assert_eq!(begin(&stores, 3, 1_000 + 5 * MINUTE_MS).await, ExportTurn::Begun);
 
@@ -76,7 +76,8 @@ async fn a_patient_has_a_turn_every_so_often(stores: Stores) {
     assert_eq!(begin(&stores, 4, 1_000 + 6 * MINUTE_MS).await, ExportTurn::Begun);
     stores.health.set_export_interval(Some(&PatientId::new(PATIENT)), 3600).await.expect("set");
     let wait_ms = 59 * MINUTE_MS;
-    assert_eq!(begin(&stores, 5, 1_000 + 7 * MINUTE_MS).await, ExportTurn::TooSoon { wait_ms });
+    let too_soon = ExportTurn::TooSoon { wait_ms, interval_ms: 60 * MINUTE_MS };
+    assert_eq!(begin(&stores, 5, 1_000 + 7 * MINUTE_MS).await, too_soon);
     stores.health.set_export_interval(Some(&PatientId::new(PATIENT)), 0).await.expect("set");
     assert_eq!(begin(&stores, 6, 1_000 + 7 * MINUTE_MS).await, ExportTurn::Begun);
     assert_eq!(begin(&stores, 7, 1_000 + 7 * MINUTE_MS).await, ExportTurn::Begun);
@@ -119,7 +120,7 @@ async fn export_whose_lease_passed_on_is_finished_by_the_last_holder_alone(store
     assert!(claimed(&stores, i64::MAX / 2).await.is_none(), "a note that comes twice makes no second job");
 }
 
-async fn nobody_works_on_a_job_whose_entry_is_owed(stores: Stores) {
+async fn nobody_works_on_a_job_whose_entry_is_undelivered(stores: Stores) {
     with_patient(&stores).await;
     assert_eq!(begin(&stores, 1, 1_000).await, ExportTurn::Begun);
     let health = &stores.health;
@@ -142,7 +143,7 @@ async fn nobody_works_on_a_job_whose_entry_is_owed(stores: Stores) {
     assert!(claimed(&stores, 9_000).await.is_some());
 }
 
-async fn export_of_a_job_without_a_patient_still_tells_that_it_has_ended(stores: Stores) {
+async fn export_of_a_job_without_a_patient_still_says_that_it_has_ended(stores: Stores) {
     let health = &stores.health;
     let patient = PatientId::new(PATIENT);
     for (number, is_done) in [(1, true), (2, false)] {

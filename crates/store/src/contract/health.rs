@@ -7,7 +7,7 @@ use crate::{Device, Gender, GroupCode, HealthChange, HealthPatient, Profile};
 on_both_engines! {
     a_change_made_twice_is_made_once
     many_patients_are_found_at_once
-    the_newest_device_is_told
+    the_newest_device_is_returned
 }
 
 fn put(name: &str, profile: Profile, at_ms: i64) -> HealthChange {
@@ -64,7 +64,7 @@ async fn many_patients_are_found_at_once(stores: Stores) {
     }
 }
 
-async fn the_newest_device_is_told(stores: Stores) {
+async fn the_newest_device_is_returned(stores: Stores) {
     const ADD: &str = "INSERT INTO device (patient, serial_number, updated_ms) VALUES ($1, $2, $3)";
     let devices = [("grace", "s1", 10_i64), ("grace", "s2", 30), ("grace", "s3", 30), ("hedy", "s4", 5)];
     for (patient, serial_number, updated_ms) in devices {

@@ -15,7 +15,7 @@ on_both_engines! {
     readers_of_the_log_see_no_messages
     undelivered_messages_come_in_pages
     undelivered_message_does_not_expire
-    erased_patient_owes_entries_without_details
+    erased_patient_leaves_undelivered_entries_without_details
 }
 
 fn alarms(name: &str, created_ms: i64) -> HealthMessage {
@@ -133,7 +133,7 @@ async fn undelivered_message_does_not_expire(stores: Stores) {
     assert_eq!(log.expire(1_000, 100).await.expect("a count"), 1);
 }
 
-async fn erased_patient_owes_entries_without_details(stores: Stores) {
+async fn erased_patient_leaves_undelivered_entries_without_details(stores: Stores) {
     let put = HealthChange::PutPatient {
         uuid: PatientId::new("uuid-grace"),
         record_id: "r".to_owned(),

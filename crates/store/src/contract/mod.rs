@@ -2,13 +2,16 @@
 
 mod audit;
 mod audit_pages;
+mod backup;
 mod bracelets;
 mod columns;
 mod counts;
+mod damaged_rows;
 mod erasure;
 mod errors;
 mod events;
 mod exports;
+mod flips;
 mod fold_statements;
 mod folds;
 mod followers;
@@ -46,6 +49,8 @@ use crate::{
 pub(crate) struct Stores {
     pub users: UsersDb,
     pub health: HealthDb,
+    /// Where they are.
+    pub addresses: [Address; 2],
     folder: tempfile::TempDir,
 }
 
@@ -65,9 +70,10 @@ impl Stores {
 
     async fn open(users: Address, health: Address, folder: tempfile::TempDir) -> Self {
         let objects = Objects::folder(&folder.path().join("objects")).expect("a folder");
+        let addresses = [users.clone(), health.clone()];
         let users = UsersDb::open(users).await.expect("a database");
         let health = HealthDb::open(health, objects).await.expect("a database");
-        Stores { users, health, folder }
+        Stores { users, health, addresses, folder }
     }
 }
 

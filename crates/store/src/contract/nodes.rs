@@ -9,7 +9,7 @@ const LEASE_MS: i64 = 60_000;
 
 on_both_engines! {
     node_sees_what_is_due_and_who_else_there_is
-    lowest_beat_stands_still_when_a_node_has_died
+    lowest_beat_stops_when_a_node_has_died
     leases_of_a_dead_node_end_at_once
     node_that_beats_again_is_not_removed
     earlier_process_of_the_same_name_loses_its_leases_at_the_start
@@ -66,7 +66,7 @@ async fn node_sees_what_is_due_and_who_else_there_is(stores: Stores) {
     assert_eq!((view.derivations_ms, view.jobs_ms, view.nodes), (Some(10), Some(10 + LEASE_MS), 2));
 }
 
-async fn lowest_beat_stands_still_when_a_node_has_died(stores: Stores) {
+async fn lowest_beat_stops_when_a_node_has_died(stores: Stores) {
     enter(&stores, "a", "first").await;
     enter(&stores, "b", "second").await;
     let mut lowest = Vec::new();

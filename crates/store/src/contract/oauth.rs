@@ -14,6 +14,7 @@ on_both_engines! {
     a_code_is_redeemed_once
     a_refresh_token_is_used_once
     old_codes_and_refresh_tokens_are_purged
+    a_consent_is_in_use_while_a_code_or_a_token_rests_on_it
 }
 
 fn client(id: &str) -> OauthClient {
@@ -200,4 +201,22 @@ async fn old_codes_and_refresh_tokens_are_purged(stores: Stores) {
     assert_eq!(stores.health.code(b"one").await.expect("an answer"), None);
     assert_eq!(stores.health.purge_oauth(61, 1001).await.expect("purged"), 2);
     assert_eq!(stores.health.oauth_refresh_token(b"s1").await.expect("an answer"), None);
+}
+
+async fn a_consent_is_in_use_while_a_code_or_a_token_rests_on_it(stores: Stores) {
+    with_patients(&stores, &["grace", "hedy"]).await;
+    let in_use =
+        async |now_ms: i64| stores.health.consents_in_use(&PatientId::new("grace"), now_ms).await.expect("a list");
+    assert!(in_use(0).await.is_empty());
+    stores.health.add_code(code("one")).await.expect("a code");
+    assert_eq!(in_use(59).await, [ConsentId::new("g1")]);
+    assert!(in_use(60).await.is_empty(), "the code has expired");
+    assert!(stores.health.redeem_code(b"one", token_of("s1"), b"r1".to_vec()).await.expect("an answer"));
+    let until_ms = token_of("s1").refresh_until_ms;
+    assert_eq!(in_use(until_ms - 1).await, [ConsentId::new("g1")], "the token can be refreshed");
+    assert!(in_use(until_ms).await.is_empty());
+    let other = stores.health.consents_in_use(&PatientId::new("hedy"), 0).await.expect("a list");
+    assert!(other.is_empty(), "another patient's");
+    assert!(stores.health.end_family(&FamilyId::new("s1"), 10).await.expect("an answer"));
+    assert!(in_use(11).await.is_empty());
 }

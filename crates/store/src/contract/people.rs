@@ -15,11 +15,11 @@ on_both_engines! {
     an_account_is_found_by_uuid_and_by_email
     an_email_belongs_to_one_person
     account_with_unknown_role_is_damaged
-    a_key_tells_its_holder
+    a_key_leads_to_its_holder
     a_scoped_key_acts_on_its_groups
     a_scoped_key_without_groups_opens_nothing
     an_email_wanted_by_two_at_once_goes_to_one
-    what_is_sealed_is_told
+    what_is_sealed_is_returned
     access_follows_membership
     a_patient_is_activated_once
     message_is_completed_once
@@ -155,7 +155,7 @@ async fn an_email_belongs_to_one_person(stores: Stores) {
     assert!(matches!(taken, Err(StoreError::Conflict(_))));
 }
 
-async fn a_key_tells_its_holder(stores: Stores) {
+async fn a_key_leads_to_its_holder(stores: Stores) {
     with_ada_in(&stores, &[]).await;
     stores.users.add_api_key(key("k1", "ada"), Vec::new()).await.expect("a key");
     assert_eq!(stores.users.key_holder(b"other").await.expect("an answer"), None);
@@ -308,7 +308,7 @@ async fn an_email_wanted_by_two_at_once_goes_to_one(stores: Stores) {
     assert_eq!(grace.email, None);
 }
 
-async fn what_is_sealed_is_told(stores: Stores) {
+async fn what_is_sealed_is_returned(stores: Stores) {
     with_ada_in(&stores, &[]).await;
     let (users, health) = (&stores.users, &stores.health);
     let told =

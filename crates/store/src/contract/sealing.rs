@@ -49,10 +49,11 @@ async fn object_stays_when_the_answer_to_its_publication_is_lost() {
     let folder = tempfile::tempdir().expect("a folder");
     let objects = Objects::folder(&folder.path().join("objects")).expect("a folder");
     let address = Address::Postgres(server.url_at(proxy.port()));
-    let health = HealthDb::open(address, objects).await.expect("a database");
     let users = Address::File(folder.path().join("users.sqlite"));
+    let addresses = [users.clone(), address.clone()];
+    let health = HealthDb::open(address, objects).await.expect("a database");
     let users = crate::UsersDb::open(users).await.expect("a database");
-    let stores = Stores { users, health, folder };
+    let stores = Stores { users, health, addresses, folder };
     enrol(&stores, PATIENT).await;
     let health = &stores.health;
     let sync = Sync {

@@ -10,7 +10,7 @@ use crate::{
 };
 
 on_both_engines! {
-    a_session_begins_while_the_password_stands
+    a_session_begins_while_the_password_is_in_force
     a_password_ends_sessions_and_consents
     a_login_ends_once_and_as_a_whole
     a_token_is_refreshed_and_its_reuse_ends_the_family
@@ -92,7 +92,7 @@ async fn ended_ms(stores: &Stores, id: &str) -> Option<i64> {
     stores.users.session(&SessionId::new(id)).await.expect("an answer").expect("a session").ended_ms
 }
 
-async fn a_session_begins_while_the_password_stands(stores: Stores) {
+async fn a_session_begins_while_the_password_is_in_force(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
     stores
         .users
@@ -313,7 +313,7 @@ async fn no_refresh_outlives_the_end_of_its_patient(stores: Stores) {
         end.await.expect("no panic").expect("made");
         for id in [first.clone(), format!("{first}-next")] {
             let left = stores.health.session(&SessionId::new(id.as_str())).await.expect("an answer");
-            assert!(left.is_none_or(|session| session.ended_ms.is_some()), "{id} stands after {refreshed:?}");
+            assert!(left.is_none_or(|session| session.ended_ms.is_some()), "{id} is in force after {refreshed:?}");
         }
     }
 }

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::deadlines::LONGEST_WAIT;
+
 /// Where a database is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
@@ -23,6 +25,6 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { connections: 16, wait: Duration::from_secs(10) }
+        Limits { connections: 16, wait: LONGEST_WAIT }
     }
 }

@@ -1,84 +1,77 @@
-//! Copies of database files as they were at one moment.
+//! Copies of databases as they were at one moment, each a SQLite file whatever engine it comes from, and back.
+//!
+//! A file is the same for both engines: it has the schema that the migrations give on SQLite, and can be restored onto
+//! either. From PostgreSQL, rows come by COPY in one snapshot for each database and go back by COPY in one transaction,
+//! a few MiB at a time in either direction, so memory does not grow with the database.
 
-use std::path::Path;
-use std::time::Duration;
+mod file;
+mod fill;
+mod layout;
+mod moment;
+mod rows;
 
-use rusqlite::backup::Backup;
-use rusqlite::{Connection, OpenFlags};
+use std::path::{Path, PathBuf};
 
+pub(crate) use self::file::open_current;
+pub use self::fill::FillTarget;
+pub(crate) use self::fill::{fill, has_mark, look_at, remove_mark};
+use self::moment::Session;
+use super::address::Address;
+use super::blocking::blocking;
+use super::migrate::Migrations;
 use crate::error::{Result, StoreError};
 
-/// Pages that are copied in one go.
-const PAGES: std::ffi::c_int = 4096;
+/// A database that is copied.
+#[derive(Clone, Debug)]
+pub(crate) struct Original {
+    /// Where it is.
+    pub address: Address,
+    /// Its schema.
+    pub migrations: Migrations,
+    /// The file that is made.
+    pub to: PathBuf,
+}
 
-/// Copies files, each to its place, all as they were at the same moment. Other processes may use them: writers wait
+/// Copies databases, each into a file, all as they were at the same moment. Other processes may use them: writers wait
 /// while that moment is agreed on, and neither they nor readers wait for the copying.
 ///
 /// # Errors
-/// [`StoreError::Conflict`] when a place is taken.
-pub fn copy_files(copies: &[(&Path, &Path)]) -> Result<()> {
-    for (_, to) in copies {
+/// [`StoreError::Conflict`] when a file is there. [`StoreError::Unavailable`] when no moment was found at which nobody
+/// writes; trying again later can help.
+pub(crate) async fn copy(originals: Vec<Original>) -> Result<()> {
+    for Original { to, .. } in &originals {
         if to.exists() {
             return Err(StoreError::Conflict(format!("{} is there", to.display())));
         }
     }
-    // Nobody writes while all of these hold the right to; what is read then is in all of them at once.
-    let holders: Vec<Connection> = copies.iter().map(|(from, _)| open(from)).collect::<Result<_>>()?;
-    for holder in &holders {
-        holder.execute_batch("BEGIN IMMEDIATE")?;
+    let mut parts = Vec::new();
+    for Original { address, migrations, .. } in &originals {
+        parts.push((address.clone(), layout::table_names(*migrations)?));
     }
-    // Other connections than the holders: a snapshot keeps no writer waiting, so copying may take as long as it does.
-    let sources: Vec<Connection> = copies.iter().map(|(from, _)| open(from)).collect::<Result<_>>()?;
-    for source in &sources {
-        // BEGIN alone takes no snapshot; the first read does.
-        source.execute_batch("BEGIN; SELECT version FROM schema_version;")?;
-    }
-    for holder in &holders {
-        holder.execute_batch("ROLLBACK")?;
-    }
-    for (source, (_, to)) in sources.iter().zip(copies) {
-        let mut copy = Connection::open(to)?;
-        Backup::new(source, &mut copy)?.run_to_completion(PAGES, Duration::ZERO, None)?;
-        // The copy is one file: a write-ahead log next to it would be forgotten when it is moved.
-        copy.execute_batch("PRAGMA journal_mode = DELETE;")?;
-        drop(copy);
-        // A backup that is said to be made has to outlive a loss of power.
-        let synced = std::fs::File::open(to).and_then(|file| file.sync_all());
-        synced.map_err(|error| StoreError::Unavailable(error.to_string()))?;
-    }
+    let snapshots = moment::snapshots(&parts).await?;
+    // At the same time: a snapshot that waits for the other's end would keep a server from vacuuming for longer.
+    let copying = originals.into_iter().zip(snapshots).map(|(original, snapshot)| copy_one(original, snapshot));
+    futures::future::try_join_all(copying).await?;
     Ok(())
 }
 
-fn open(path: &Path) -> Result<Connection> {
-    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    connection.busy_timeout(Duration::from_secs(30))?;
-    Ok(connection)
+async fn copy_one(original: Original, snapshot: Session) -> Result<()> {
+    let Original { migrations, to, .. } = original;
+    match snapshot {
+        Session::Sqlite(source) => blocking(move || file::copy_whole(&source, &to)).await,
+        Session::Postgres(client) => {
+            let made = to.clone();
+            let file = blocking(move || file::begin(&made, migrations)).await?;
+            let file = rows::copy_out(&client, file).await?;
+            blocking(move || file::finish(file, &to)).await
+        }
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_copy_is_of_one_moment_and_stands_alone() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = |name: &str| folder.path().join(name);
-        let database = |name: &str| {
-            let connection = Connection::open(path(name)).expect("a database");
-            let text = "PRAGMA journal_mode = WAL; CREATE TABLE schema_version (version BIGINT);
-                INSERT INTO schema_version VALUES (7);";
-            connection.execute_batch(text).expect("a table");
-            connection
-        };
-        let (one, _other) = (database("one"), database("other"));
-        let (one_at, other_at) = (path("one"), path("other"));
-        let (one_to, other_to) = (path("one.copy"), path("other.copy"));
-        let copies = [(one_at.as_path(), one_to.as_path()), (other_at.as_path(), other_to.as_path())];
-        copy_files(&copies).expect("copied");
-        assert!(matches!(copy_files(&copies), Err(StoreError::Conflict(_))));
-        one.execute_batch("UPDATE schema_version SET version = 8").expect("changed");
-        let copy = Connection::open(&one_to).expect("a database");
-        let version: i64 = copy.query_row("SELECT version FROM schema_version", [], |row| row.get(0)).expect("a row");
-        assert_eq!(version, 7);
-    }
+/// Whether a file holds a database that this program can read.
+///
+/// # Errors
+/// [`StoreError::SchemaVersion`] for one of a newer program.
+pub(crate) fn check_version(path: &Path, migrations: Migrations) -> Result<()> {
+    file::version_of(path).and_then(|found| migrations.check(found))
 }

@@ -33,6 +33,10 @@ pub struct PoolCounts {
     pub opened: u64,
     /// How long operations waited for a connection, also for one that was opened meanwhile.
     pub waits: DurationCounts,
+    /// How often the server stopped answering.
+    pub breaks: u64,
+    /// Whether it gives no answer now, and operations fail at once.
+    pub is_broken: bool,
 }
 
 /// An operation that waits for a connection: counted until this is dropped, also when its caller goes away.

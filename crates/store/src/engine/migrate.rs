@@ -6,6 +6,10 @@
 
 use crate::error::{Result, StoreError};
 
+/// The advisory lock of PostgreSQL under which one node at a time changes the schema.
+// The letters `pulse`: it has to differ from what other programs in the same database lock.
+pub(super) const MIGRATION_LOCK: i64 = 0x70_75_6c_73_65;
+
 /// The schema of one database: the text of version n is at position n - 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Migrations(pub &'static [&'static str]);
@@ -24,6 +28,18 @@ pub(super) trait Target {
 }
 
 impl Migrations {
+    /// The version that a database has after all of them.
+    pub(super) fn version(self) -> i64 {
+        self.0.len() as i64
+    }
+
+    /// Fails for the version of a newer program: what rows of a newer schema mean is not known here, so nothing may be
+    /// read or written by it.
+    pub(super) fn check(self, found: i64) -> Result<()> {
+        let known = self.version();
+        if (0..=known).contains(&found) { Ok(()) } else { Err(StoreError::SchemaVersion { found, known }) }
+    }
+
     /// Brings a database to the newest version, inside a transaction that the caller holds so that two processes
     /// cannot do it at once.
     pub(super) async fn apply(self, target: &mut impl Target) -> Result<()> {
@@ -35,16 +51,13 @@ impl Migrations {
             .await?;
         // Read under the caller's lock: another process may have migrated while this one waited.
         let found = target.version().await?;
-        let known = self.0.len() as i64;
-        let Some(missing) = usize::try_from(found).ok().and_then(|found| self.0.get(found..)) else {
-            // What rows of a newer schema mean is not known here, so nothing may be read or written by it.
-            return Err(StoreError::SchemaVersion { found, known });
-        };
+        self.check(found)?;
+        let missing = &self.0[found as usize..];
         for text in missing {
             target.run(text).await?;
         }
         if !missing.is_empty() {
-            target.run(&format!("UPDATE schema_version SET version = {known};")).await?;
+            target.run(&format!("UPDATE schema_version SET version = {};", self.version())).await?;
         }
         Ok(())
     }

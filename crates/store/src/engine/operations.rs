@@ -174,7 +174,7 @@ fn failure(error: &StoreError) -> usize {
         StoreError::Unavailable(_) => 0,
         StoreError::Conflict(_) => 1,
         StoreError::Gone(_) => 2,
-        StoreError::Damaged(_) => 3,
+        StoreError::Damaged(_) | StoreError::DamagedRows(_) => 3,
         StoreError::Database(_) | StoreError::SchemaVersion { .. } => 4,
         StoreError::LeaseLost => 5,
     }

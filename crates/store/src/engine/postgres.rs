@@ -4,52 +4,84 @@
 //! move between threads, and what it sends in one go leaves in one packet: the connections of a lane are driven by the
 //! same thread. Decoding rows stays off the threads that answer requests.
 //!
-//! A read ends with its caller: what the server does for it is cancelled. A write that was called is done, whether its
-//! caller stays or not, as on SQLite; deadlines bound what it waits for.
+//! An operation ends with its caller: what the server does for it is cancelled, its transaction is rolled back and its
+//! connection closed, so that callers who go away keep nothing from others. Only a write that has begun has a second to
+//! end by itself, since most are faster than that.
+//!
+//! Everything has a limit ([`super::deadlines`]), and while the server answers nothing at all, operations fail at once
+//! ([`breaker`]).
 
+mod breaker;
 mod connection;
+mod direct;
 pub(super) mod flight;
 mod held;
 mod lanes;
+mod open;
+#[cfg(test)]
+mod outage_tests;
+mod owners;
 mod pool;
 #[cfg(test)]
+mod pooler_tests;
+mod probes;
+mod rules;
+mod statements;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod unwatched_tests;
 mod wake_ups;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use deadpool_postgres::{HookError, Manager, ManagerConfig, PoolError, RecyclingMethod};
-use tokio_postgres::config::SslMode;
-use tokio_postgres::{Config, NoTls};
+use deadpool_postgres::{HookError, PoolError};
+use futures::future::LocalBoxFuture;
+use runtime::{Instant, Left};
+use tokio::sync::oneshot;
 use tokio_util::task::{AbortOnDropHandle, LocalPoolHandle};
 
-use self::flight::Flight;
-use self::flight::Mode;
+use self::breaker::{Breaker, away};
+pub(super) use self::direct::connect_directly;
+use self::flight::{Flight, Mode};
 use self::held::Held;
 use self::lanes::{Lanes, Place};
-use self::pool::{Counters, Pool};
 pub(super) use self::wake_ups::listen;
-use super::address::Limits;
 use super::counts::PoolCounts;
-use super::migrate::{Migrations, Target, text_for};
+use super::deadlines::{LONGEST_UNWATCHED, SUSPICIOUS, TRY_AGAIN_WITHIN, Work};
 use super::statement::Tx;
 use crate::error::{Result, StoreError};
 
 /// How often a transaction is tried when the engine says that it met another one, or its connection broke before the
 /// commit was sent.
 const TRIES: usize = 4;
-/// Threads that drive connections: more than a few do not help, since the server does the work.
-const MOST_LANES: usize = 4;
-/// The advisory lock under which one node at a time changes the schema.
-// The letters `pulse`: it has to differ from what other programs in the same database lock.
-const MIGRATION_LOCK: i64 = 0x70_75_6c_73_65;
 
 /// A PostgreSQL database. Clones share its connections.
 #[derive(Clone)]
 pub(super) struct Postgres {
+    /// What operations use.
+    operations: Connections,
+    /// What the server is asked on whether it is there.
+    probes: Connections,
+    breaker: Arc<Breaker>,
+    /// Whether a pooler gives each transaction another connection of the server.
+    is_pooled: bool,
+}
+
+/// Connections, and the threads that drive them.
+#[derive(Clone)]
+struct Connections {
     threads: LocalPoolHandle,
     lanes: Arc<Lanes>,
+}
+
+/// What a write is, as far as limits go.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Writing<'owner> {
+    /// Which deadlines it has.
+    pub work: Work,
+    /// Whose rows alone it touches; writes of one owner take few connections.
+    pub owner: Option<&'owner str>,
 }
 
 impl std::fmt::Debug for Postgres {
@@ -68,65 +100,34 @@ enum Attempt<T> {
 }
 
 impl Postgres {
-    pub(super) async fn open(url: &str, migrations: Migrations, limits: Limits) -> Result<Self> {
-        let config = connection::config(url)?;
-        let lanes = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, MOST_LANES);
-        // A lane without a connection would keep its operations waiting for ever.
-        let lanes = lanes.min(limits.connections.max(1));
-        let counters: Arc<Counters> = Arc::default();
-        let pools = (0..lanes).map(|lane| {
-            // What cannot be divided goes to the first lanes.
-            let connections = limits.connections / lanes + usize::from(lane < limits.connections % lanes);
-            let connections = connections.max(1);
-            Ok((pool(&config, connections, limits.wait, &counters)?, connections))
-        });
-        let pools = pools.collect::<Result<Vec<_>>>()?;
-        let postgres = Postgres {
-            threads: LocalPoolHandle::new(lanes),
-            lanes: Arc::new(Lanes::new(pools, limits.wait, counters)),
-        };
-        postgres.on_a_lane(async move |place| migrate(&place, migrations).await).await?;
-        Ok(postgres)
-    }
-
     /// Reads in one snapshot; once more on another connection when the first one broke.
-    pub(super) async fn read<T, F>(&self, work: F) -> Result<T>
+    pub(super) async fn read<T, F>(&self, kind: Work, work: F) -> Result<T>
     where
         T: Send + 'static,
         F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
     {
-        self.read_as(Mode::Snapshot, work).await
+        self.guarded(self.operations.run(async move |place| read(&place, Mode::Snapshot(kind), &work).await)).await
     }
 
     /// Reads with one statement, which is a snapshot by itself.
-    pub(super) async fn read_single<T, F>(&self, work: F) -> Result<T>
+    pub(super) async fn read_single<T, F>(&self, kind: Work, work: F) -> Result<T>
     where
         T: Send + 'static,
         F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
     {
-        self.read_as(Mode::Single, work).await
-    }
-
-    async fn read_as<T, F>(&self, mode: Mode, work: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
-    {
-        self.on_a_lane(async move |place| match read_once(&place, mode, &work).await {
-            // A read has no effects, so a second one is as good as the first. Once is enough: the broken connection
-            // took those of its age with it, so the next one is new.
-            Err(StoreError::Unavailable(_)) => read_once(&place, mode, &work).await,
-            answer => answer,
-        })
-        .await
+        let mode = self.mode_of_single(kind);
+        self.guarded(self.operations.run(async move |place| read(&place, mode, &work).await)).await
     }
 
     /// Writes with one statement. It is not tried again: where its answer was lost, it may have been carried out.
-    pub(super) async fn write_single<T, F>(&self, mut work: F) -> Result<T>
+    pub(super) async fn write_single<T, F>(&self, kind: Writing<'_>, mut work: F) -> Result<T>
     where
         T: Send + 'static,
         F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
     {
+        if self.mode_of_single(kind.work) != Mode::Single {
+            return self.write(kind, work).await;
+        }
         let work = async move |place: Arc<Place>| {
             let client = connect(&place).await?;
             let flight = Flight::begin(client.clone(), Mode::Single);
@@ -138,78 +139,155 @@ impl Postgres {
             }
             answer
         };
-        self.on_a_lane_to_the_end(work).await
+        self.run_write(kind.owner, work).await
     }
 
-    pub(super) async fn write<T, F>(&self, mut work: F) -> Result<T>
+    pub(super) async fn write<T, F>(&self, kind: Writing<'_>, mut work: F) -> Result<T>
     where
         T: Send + 'static,
         F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
     {
+        let mode = Mode::Write(kind.work);
         let work = async move |place: Arc<Place>| {
+            let begun = Instant::now();
             let mut last = StoreError::Unavailable("not tried".to_owned());
             // At once and without a pause: the one that was met has ended by the time this is reported, and waits for
             // row locks are in the server.
             for _ in 0..TRIES {
-                match write_once(&place, &mut work).await {
+                match write_once(&place, mode, &mut work).await {
                     Attempt::Ended(ended) => return ended,
                     Attempt::Again(error) => last = error,
+                }
+                if begun.elapsed() >= TRY_AGAIN_WITHIN {
+                    break;
                 }
             }
             Err(last)
         };
-        self.on_a_lane_to_the_end(work).await
+        self.run_write(kind.owner, work).await
+    }
+
+    /// How a single statement runs that reads: by itself, unless its deadlines have to travel with it.
+    fn mode_of_single(&self, kind: Work) -> Mode {
+        if self.is_pooled || kind.needs_transaction() { Mode::Snapshot(kind) } else { Mode::Single }
     }
 
     /// Sends a wake-up to everyone who listens, in a transaction of its own.
     pub(super) async fn notify(&self, message: &str) -> Result<()> {
         let text = wake_ups::notify(message)?;
-        self.on_a_lane(async move |place| Flight::begin(connect(&place).await?, Mode::Single).run(&text).await).await
+        let send = async move |place| Flight::begin(connect(&place).await?, Mode::Single).run(&text).await;
+        self.guarded(self.operations.run(send)).await
     }
 
     /// How many connections there are and what waits for one.
     pub(super) fn pool_counts(&self) -> PoolCounts {
-        self.lanes.counts()
+        let (breaks, is_broken) = self.breaker.counts();
+        PoolCounts { breaks, is_broken, ..self.operations.lanes.counts() }
     }
 
-    /// Runs work on a lane; it ends when the caller goes away, and what the server does for it is cancelled.
-    async fn on_a_lane<T, F>(&self, work: F) -> Result<T>
+    /// Runs what writes. A caller that goes away ends it: at once while it waits for a connection, and after some time when
+    /// it has begun.
+    async fn run_write<T, F>(&self, owner: Option<&str>, work: F) -> Result<T>
     where
         T: Send + 'static,
         F: AsyncFnOnce(Arc<Place>) -> Result<T> + Send + 'static,
     {
-        let place = self.lanes.place().await?;
-        // Otherwise a request that was broken off would leave a long read running, and a place taken.
-        joined(AbortOnDropHandle::new(self.spawn(place, work)).await)
-    }
-
-    /// Runs work on a lane. A caller that goes away does not end it, as on SQLite: nobody could say whether a commit that
-    /// is under way has happened. Deadlines end it if it waits.
-    async fn on_a_lane_to_the_end<T, F>(&self, work: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: AsyncFnOnce(Arc<Place>) -> Result<T> + Send + 'static,
-    {
+        let place = self.guarded(self.operations.lanes.place(owner)).await?;
+        let running = self.operations.spawn(place, work);
+        let (caller, gone) = oneshot::channel::<()>();
         let postgres = self.clone();
-        let work = runtime::spawn("store", async move {
-            let place = postgres.lanes.place().await?;
-            joined(postgres.spawn(place, work).await)
+        let ended = runtime::spawn("store", async move {
+            let unwatched = async {
+                // It fails when the caller is gone, who sends nothing.
+                let _ = gone.await;
+                runtime::sleep(LONGEST_UNWATCHED).await;
+            };
+            tokio::select! {
+                biased;
+                ended = postgres.guarded(running.ended()) => ended,
+                () = unwatched => Err(StoreError::Unavailable("the caller of a write has gone".to_owned())),
+            }
         });
-        joined(work.await)
+        let ended = joined(ended.await);
+        drop(caller);
+        ended
     }
 
-    fn spawn<T, F>(&self, place: Place, work: F) -> tokio::task::JoinHandle<Result<T>>
+    /// Runs work until the server gives no answer to anything any more. It is then dropped.
+    async fn guarded<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let mut state = self.breaker.subscribe();
+        if *state.borrow() {
+            return Err(away());
+        }
+        let mut work = std::pin::pin!(work);
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut work => {
+                    if !matches!(answer, Err(StoreError::Unavailable(_))) {
+                        self.breaker.note_answer();
+                    }
+                    return answer;
+                }
+                _ = state.wait_for(|is_open| *is_open) => return Err(away()),
+                () = runtime::sleep(SUSPICIOUS) => self.suspect(),
+            }
+        }
+    }
+}
+
+impl Connections {
+    /// Runs work on a lane; it ends when the caller goes away, and what the server does for it is cancelled.
+    async fn run<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: AsyncFnOnce(Arc<Place>) -> Result<T> + Send + 'static,
+    {
+        let place = self.lanes.place(None).await?;
+        // Otherwise a request that was broken off would leave a long read running, and a place taken.
+        self.spawn(place, work).ended().await
+    }
+
+    fn spawn<T, F>(&self, place: Place, work: F) -> OnLane<T>
     where
         T: Send + 'static,
         F: AsyncFnOnce(Arc<Place>) -> Result<T> + Send + 'static,
     {
         let lane = place.lane();
-        self.threads.spawn_pinned_by_idx(move || async move { work(Arc::new(place)).await }, lane)
+        let (result, leave) = Left::new();
+        let begin: Begin = Box::new(move || Box::pin(async move { leave.put(work(Arc::new(place)).await) }));
+        OnLane { task: AbortOnDropHandle::new(self.threads.spawn_pinned_by_idx(begin, lane)), result }
+    }
+}
+
+/// Work as a lane takes it: of one type, so that what drives tasks is compiled once and not for each operation.
+type Begin = Box<dyn FnOnce() -> LocalBoxFuture<'static, ()> + Send>;
+
+/// Work on a lane, which ends when this is dropped.
+struct OnLane<T> {
+    task: AbortOnDropHandle<()>,
+    result: Left<Result<T>>,
+}
+
+impl<T> OnLane<T> {
+    async fn ended(self) -> Result<T> {
+        let stopped = || StoreError::Database("store work stopped".to_owned());
+        joined(self.task.await.map(|()| self.result.take().unwrap_or_else(|| Err(stopped()))))
     }
 }
 
 fn joined<T>(ended: std::result::Result<Result<T>, impl std::fmt::Display>) -> Result<T> {
     ended.unwrap_or_else(|error| Err(StoreError::Database(format!("store work stopped: {error}"))))
+}
+
+async fn read<T>(place: &Arc<Place>, mode: Mode, work: &impl AsyncFn(&Tx<'_>) -> Result<T>) -> Result<T> {
+    let begun = Instant::now();
+    match read_once(place, mode, work).await {
+        // A read has no effects, so a second one is as good as the first. Once is enough: the broken connection took
+        // those of its age with it, so the next one is new.
+        Err(StoreError::Unavailable(_)) if begun.elapsed() < TRY_AGAIN_WITHIN => read_once(place, mode, work).await,
+        answer => answer,
+    }
 }
 
 async fn read_once<T>(place: &Arc<Place>, mode: Mode, work: &impl AsyncFn(&Tx<'_>) -> Result<T>) -> Result<T> {
@@ -224,13 +302,13 @@ async fn read_once<T>(place: &Arc<Place>, mode: Mode, work: &impl AsyncFn(&Tx<'_
     answer
 }
 
-async fn write_once<T>(place: &Arc<Place>, work: &mut impl AsyncFnMut(&Tx<'_>) -> Result<T>) -> Attempt<T> {
+async fn write_once<T>(place: &Arc<Place>, mode: Mode, work: &mut impl AsyncFnMut(&Tx<'_>) -> Result<T>) -> Attempt<T> {
     let client = match connect(place).await {
         Ok(client) => client,
         // Not again: waiting for a connection has already taken as long as an operation may wait.
         Err(error) => return Attempt::Ended(Err(error)),
     };
-    let flight = Flight::begin(client.clone(), Mode::Write);
+    let flight = Flight::begin(client.clone(), mode);
     let tx = Tx::on_postgres(&flight);
     let worked = work(&tx).await;
     let attempt = ended(flight, worked).await;
@@ -271,40 +349,4 @@ async fn connect(place: &Arc<Place>) -> Result<Arc<Held>> {
         PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => error.into(),
         error => StoreError::Unavailable(error.to_string()),
     })
-}
-
-fn pool(config: &Config, connections: usize, wait: Duration, counters: &Arc<Counters>) -> Result<Pool> {
-    // A connection whose peer has gone is noticed by the task that drives it, so looking whether it is closed is enough.
-    let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-    let tls = if config.get_ssl_mode() == SslMode::Disable { None } else { Some(connection::tls()?) };
-    let manager = match tls.clone() {
-        None => Manager::from_config(config.clone(), NoTls, recycling),
-        Some(tls) => Manager::from_config(config.clone(), tls, recycling),
-    };
-    Pool::new(manager, tls, connections, wait, counters)
-}
-
-/// Brings the schema up to date, one node at a time.
-async fn migrate(place: &Arc<Place>, migrations: Migrations) -> Result<()> {
-    let client = connect(place).await?;
-    // Another node's migration may be waited for longer than for any other lock.
-    client.batch_execute("BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0").await?;
-    // A lock of the transaction: one of the session would stay, behind a pooler, on a connection that somebody else is
-    // given.
-    client.execute("SELECT pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK]).await?;
-    let mut target: &tokio_postgres::Client = &client;
-    let migrated = migrations.apply(&mut target).await;
-    // In either case, so that the pool does not get back a connection with an open transaction.
-    client.batch_execute(if migrated.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
-    migrated
-}
-
-impl Target for &tokio_postgres::Client {
-    async fn run(&mut self, text: &str) -> Result<()> {
-        Ok(self.batch_execute(&text_for("postgres", text)).await?)
-    }
-
-    async fn version(&mut self) -> Result<i64> {
-        Ok(self.query_one("SELECT version FROM schema_version", &[]).await?.get(0))
-    }
 }

@@ -36,6 +36,11 @@ impl<'row, 'answer> Columns<'row, 'answer> {
         Columns { row, next: 0 }
     }
 
+    /// From a position on.
+    pub fn after(row: &'row Row<'answer>, position: usize) -> Self {
+        Columns { row, next: position }
+    }
+
     /// The value of the next column.
     pub fn take<T: FromColumn>(&mut self) -> Result<T> {
         self.next += 1;

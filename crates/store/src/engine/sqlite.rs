@@ -19,6 +19,9 @@ use super::durations::Durations;
 use super::migrate::{Migrations, Target, text_for};
 use super::statement::Tx;
 use crate::error::{Result, StoreError};
+use room::Room;
+
+mod room;
 
 // Each has a page cache of its own, and more than a few only wait for the same disk.
 const READERS: usize = 4;
@@ -39,6 +42,7 @@ const WRITER_QUEUE: usize = 1024;
 pub(super) struct Sqlite {
     writer: Queue<Job>,
     readers: Arc<Readers>,
+    room: Arc<Room>,
 }
 
 #[derive(Debug)]
@@ -83,17 +87,14 @@ struct Transaction {
 
 impl Sqlite {
     pub(super) fn open(path: &Path, migrations: Migrations) -> Result<Self> {
-        let mut connection = connect(path)?;
-        // The writer's lock from the start: two processes that first read the version could both find it old, and one
-        // of them would fail where it now waits.
-        connection.execute_batch("BEGIN IMMEDIATE")?;
-        at_once(migrations.apply(&mut connection))?;
-        connection.execute_batch("COMMIT")?;
+        let connection = migrated(connect(path)?, migrations)?;
         // Only now: a migration may rewrite a whole table, and what undoes that need not fit into memory.
         connection.execute_batch(UNDO_IN_MEMORY)?;
 
         let mut connection = Some(connection);
-        let serve = move |job, waiting: &mut Waiting<Job>| serve(&mut connection, job, waiting);
+        let room = Arc::new(Room::next_to(path));
+        let known = room.clone();
+        let serve = move |job, waiting: &mut Waiting<Job>| serve(&mut connection, job, waiting, &known);
         let writer = runtime::serve("sqlite-writer", WRITER_QUEUE, serve)
             .map_err(|error| StoreError::Unavailable(error.to_string()))?;
         let readers = Readers {
@@ -103,7 +104,7 @@ impl Sqlite {
             waiting: AtomicUsize::default(),
             waits: Durations::default(),
         };
-        Ok(Sqlite { writer, readers: Arc::new(readers) })
+        Ok(Sqlite { writer, readers: Arc::new(readers), room })
     }
 
     pub(super) async fn read<T, F>(self, work: F) -> Result<T>
@@ -173,12 +174,19 @@ impl Sqlite {
             limit: READERS,
             opened: self.readers.idle.opened.load(Ordering::Relaxed),
             waits: self.readers.waits.counts(),
+            ..PoolCounts::default()
         }
     }
 
     /// How many transactions wait for the writer.
     pub(super) fn writer_queue(&self) -> usize {
         self.writer.waiting()
+    }
+
+    /// Fails while there is no room for the file to grow, although what is small may still find a place in it.
+    pub(super) async fn check_room(&self) -> Result<()> {
+        let room = self.room.clone();
+        if room.is_doubtful() { blocking(move || room.check()).await } else { Ok(()) }
     }
 
     /// Rewrites the file without what was deleted.
@@ -280,6 +288,16 @@ fn stopped() -> StoreError {
     StoreError::Unavailable("the writer has stopped".to_owned())
 }
 
+/// Brings the schema of a database up to date.
+pub(super) fn migrated(mut connection: Connection, migrations: Migrations) -> Result<Connection> {
+    // The writer's lock from the start: two processes that first read the version could both find it old, and one of
+    // them would fail where it now waits.
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    at_once(migrations.apply(&mut connection))?;
+    connection.execute_batch("COMMIT")?;
+    Ok(connection)
+}
+
 fn connect(path: &Path) -> Result<Connection> {
     let connection = Connection::open_with_flags(
         path,
@@ -309,13 +327,13 @@ fn connect(path: &Path) -> Result<Connection> {
 
 /// The writer: takes what waits, runs each behind a savepoint, commits once, then answers each caller. It has no
 /// connection once the database is closed.
-fn serve(connection: &mut Option<Connection>, job: Job, waiting: &mut Waiting<Job>) {
+fn serve(connection: &mut Option<Connection>, job: Job, waiting: &mut Waiting<Job>, room: &Room) {
     let mut next = Some(job);
     while let Some(job) = next.take() {
         let open = connection.as_ref().ok_or_else(closed);
         match job {
             Job::Transaction(first) => match open {
-                Ok(connection) => next = write_group(connection, waiting, first),
+                Ok(connection) => next = write_group(connection, waiting, first, room),
                 Err(closed) => (first.finish)(Err(closed)),
             },
             // A caller that no longer listens has been cut off; the work is done all the same.
@@ -326,7 +344,7 @@ fn serve(connection: &mut Option<Connection>, job: Job, waiting: &mut Waiting<Jo
 }
 
 /// Runs one group, which ends with the first transaction that does not wait yet; answers what came instead of one.
-fn write_group(connection: &Connection, waiting: &mut Waiting<Job>, first: Transaction) -> Option<Job> {
+fn write_group(connection: &Connection, waiting: &mut Waiting<Job>, first: Transaction, room: &Room) -> Option<Job> {
     // The lock before the first look: a transaction that begins by reading could find at its first write that another
     // process has written since, and fail however long it would wait.
     if let Err(error) = connection.execute_batch("BEGIN IMMEDIATE") {
@@ -344,6 +362,7 @@ fn write_group(connection: &Connection, waiting: &mut Waiting<Job>, first: Trans
         // A disk that is full undoes the whole group at once. What came after it would be committed by itself, and its
         // caller be informed that it was not.
         if connection.is_autocommit() {
+            room.doubt();
             break;
         }
         if started.elapsed() < GROUP_TIME {
@@ -354,7 +373,8 @@ fn write_group(connection: &Connection, waiting: &mut Waiting<Job>, first: Trans
         }
     }
     let committed = connection.execute_batch("COMMIT");
-    if committed.is_err() {
+    if let Err(error) = &committed {
+        room.note(error);
         // The commit may have rolled back by itself; a second rollback then fails and changes nothing.
         let _ = connection.execute_batch("ROLLBACK");
     }

@@ -40,6 +40,8 @@ event_types! {
     SyncStored = "sync.stored";
     /// A sync stored nothing new. Not shown to clients.
     SyncRepeated = "sync.repeated";
+    /// A damaged period can be read again, and rows that came for it meanwhile are merged with it.
+    RowsVerified = "rows.verified";
     /// Latest values changed and nothing else, as when a time comes that a sample was ahead of. Not shown to clients.
     LatestChanged = "latest.changed";
     /// Sections or slots of a local day changed.
@@ -56,6 +58,10 @@ event_types! {
     PatientDetached = "patient.detached";
     /// A patient was erased.
     PatientErased = "patient.erased";
+    /// A sealed file of the patient was found missing or damaged.
+    DataDamaged = "data.damaged";
+    /// A file that was missing or damaged is whole again.
+    DataRestored = "data.restored";
     /// An export is done or has failed.
     ExportFinished = "export.finished";
 }

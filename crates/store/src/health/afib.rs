@@ -1,13 +1,18 @@
 //! Atrial-fibrillation records, an hour in one row.
 
+use vitals::derivation::Output;
+
 use super::db::HealthDb;
+use super::stored_counts;
+use super::stored_derived::{StoredDerived, derived_columns};
+use crate::engine::Columns;
 use crate::error::Result;
 use crate::ids::PatientId;
 use crate::texts::sql;
 
 sql! {
-    FIND_HOURS = "SELECT key, body FROM derived
-        WHERE patient = $1 AND output = 4 AND key >= $2 AND key <= $3 ORDER BY key";
+    FIND_HOURS = concat!("SELECT ", derived_columns!(), " FROM derived
+        WHERE patient = $1 AND output = 4 AND key >= $2 AND key <= $3 ORDER BY key");
 }
 
 /// The records of one UTC hour.
@@ -24,9 +29,11 @@ impl HealthDb {
     pub async fn af_hours(&self, patient: &PatientId, from_ms: i64, to_ms: i64) -> Result<Vec<AfHourRow>> {
         let patient = patient.clone();
         self.db
-            .look_up(async move |tx| {
+            .read(async move |tx| {
+                stored_counts::compare(tx, &patient, Output::AfHour, (from_ms, to_ms)).await?;
                 tx.query(FIND_HOURS, &[&patient, &from_ms, &to_ms], |row| {
-                    Ok(AfHourRow { hour_ms: row.get(0)?, records: row.get(1)? })
+                    let stored = StoredDerived::read(&patient, &mut Columns::of(row))?;
+                    Ok(AfHourRow { hour_ms: stored.key, records: stored.body })
                 })
                 .await
             })

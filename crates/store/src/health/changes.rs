@@ -184,7 +184,10 @@ impl HealthDb {
         if let HealthChange::ErasePatient { uuid, at_ms } = &change {
             return self.erase_patient(uuid, *at_ms).await;
         }
-        self.db.write(async move |tx| apply(tx, &change).await).await
+        match change.patient().cloned() {
+            Some(owner) => self.db.write_of(owner.as_str(), async move |tx| apply(tx, &change).await).await,
+            None => self.db.write(async move |tx| apply(tx, &change).await).await,
+        }
     }
 
     /// Makes a change of a patient that has a number, unless that or a later one was made already. Changes to a patient
@@ -194,8 +197,9 @@ impl HealthDb {
         if matches!(change, HealthChange::ErasePatient { .. }) {
             return self.apply(change).await;
         }
+        let owner = patient.clone();
         self.db
-            .write(async move |tx| {
+            .write_of(owner.as_str(), async move |tx| {
                 if tx.execute(TAKE_NUMBER, &[&patient, &number]).await? == 1 {
                     return apply(tx, &change).await;
                 }

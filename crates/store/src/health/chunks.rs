@@ -3,23 +3,26 @@
 use std::borrow::Cow;
 
 use vitals::block::Block;
-use vitals::registry::{Channel, DataType};
+use vitals::registry::DataType;
 use vitals::zone::DAY_US;
 
 use super::db::HealthDb;
-use crate::engine::{Param, Tx};
+use super::stored_chunk::{ChunkKey, StoredChunk, check_found, chunk_columns, chunk_sum};
+use crate::checksum;
+use crate::engine::{Columns, Param, Row, Tx};
 use crate::error::Result;
 use crate::ids::PatientId;
 use crate::payload;
 use crate::texts::sql;
 
 sql! {
-    INSERT_CHUNK = "INSERT INTO chunk (patient, data_type, channel, first_us, arrival, last_us, row_count, payload)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    INSERT_CHUNK = "INSERT INTO chunk
+        (patient, data_type, channel, first_us, arrival, last_us, row_count, sum, payload)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
     /// A chunk lies within one UTC day, so none that reaches into a range ends more than a day after it.
-    FIND_OVERLAPPING = "SELECT channel, arrival, payload FROM chunk
+    FIND_OVERLAPPING = concat!("SELECT ", chunk_columns!(), " FROM chunk
         WHERE patient = $1 AND data_type = $2 AND last_us >= $3 AND last_us <= $4 AND first_us <= $5
-        ORDER BY arrival";
+        ORDER BY arrival");
     COUNT_CHUNKS = "SELECT COUNT(*) FROM chunk WHERE patient = $1";
 }
 
@@ -28,6 +31,16 @@ sql! {
 pub(crate) struct Prepared {
     pub block: Block,
     pub payload: Vec<u8>,
+    /// Sum of the payload.
+    content: u32,
+}
+
+impl Prepared {
+    pub(crate) fn of(block: Block) -> Result<Prepared> {
+        let payload = payload::encode(&block)?;
+        let content = checksum::of_bytes(&payload);
+        Ok(Prepared { block, payload, content })
+    }
 }
 
 /// The most rows that one chunk holds, so that a small window decodes little. Waveforms have a hundred rows a second,
@@ -41,66 +54,48 @@ pub(crate) fn cut(block: Block) -> Result<Vec<Prepared>> {
     let mut prepared = Vec::new();
     let mut start = 0;
     let most = rows_of_a_chunk(block.data_type);
-    let prepare = |block: Block| -> Result<Prepared> {
-        let payload = payload::encode(&block)?;
-        Ok(Prepared { block, payload })
-    };
     while start < block.rows() {
         let day_end_us = (block.times_us[start].div_euclid(DAY_US) + 1) * DAY_US;
         let end = block.times_us.partition_point(|time| *time < day_end_us).min(start + most);
         // A live sync is one chunk: it is encoded as it is and not copied.
         if start == 0 && end == block.rows() {
-            prepared.push(prepare(block)?);
+            prepared.push(Prepared::of(block)?);
             return Ok(prepared);
         }
-        prepared.push(prepare(block.slice(start..end))?);
+        prepared.push(Prepared::of(block.slice(start..end))?);
         start = end;
     }
     Ok(prepared)
 }
 
-/// Stores a chunk. `arrival` is the number of the sync that brought it.
-pub(crate) async fn insert(tx: &Tx<'_>, patient: &PatientId, arrival: i64, chunk: &Prepared) -> Result<()> {
-    let block = &chunk.block;
-    let (Some(first_us), Some(last_us)) = (block.first_us(), block.last_us()) else {
-        return Ok(());
-    };
-    tx.put(
-        INSERT_CHUNK,
-        &[
-            &patient,
-            &block.data_type.number(),
-            &block.channel.0,
-            &first_us,
-            &arrival,
-            &last_us,
-            &(block.rows() as i64),
-            &chunk.payload,
-        ],
-    )
-    .await?;
-    Ok(())
-}
-
-/// Stores chunks that one sync brought.
+/// Stores chunks that one sync brought. `arrival` is its number.
 pub(crate) async fn insert_all(
     tx: &Tx<'_>,
     patient: &PatientId,
     arrival: i64,
     chunks: &[Cow<'_, Prepared>],
 ) -> Result<()> {
-    let keys: Vec<[i64; 5]> = chunks.iter().map(|chunk| key_of(&chunk.block)).collect();
-    let rows = chunks.iter().zip(&keys).map(|(chunk, [data_type, channel, first_us, last_us, rows])| {
-        let row: [&dyn Param; 8] = [&patient, data_type, channel, first_us, &arrival, last_us, rows, &chunk.payload];
+    let numbers: Vec<[i64; 6]> = chunks.iter().map(|chunk| numbers_of(patient, arrival, chunk)).collect();
+    let rows = chunks.iter().zip(&numbers).map(|(chunk, [data_type, channel, first_us, last_us, rows, sum])| {
+        let row: [&dyn Param; 9] =
+            [&patient, data_type, channel, first_us, &arrival, last_us, rows, sum, &chunk.payload];
         row
     });
     tx.put_rows(INSERT_CHUNK, &rows.collect::<Vec<_>>()).await
 }
 
-/// Type, channel, first and last time, and rows.
-fn key_of(block: &Block) -> [i64; 5] {
-    let (first_us, last_us) = (block.first_us().unwrap_or(0), block.last_us().unwrap_or(0));
-    [block.data_type.number(), block.channel.0, first_us, last_us, block.rows() as i64]
+/// Type, channel, first and last time, rows, and the sum of all.
+fn numbers_of(patient: &PatientId, arrival: i64, chunk: &Prepared) -> [i64; 6] {
+    let block = &chunk.block;
+    let key = ChunkKey {
+        channel: block.channel,
+        first_us: block.first_us().unwrap_or(0),
+        last_us: block.last_us().unwrap_or(0),
+        arrival,
+    };
+    let rows = block.rows() as i64;
+    let sum = chunk_sum(patient, block.data_type, &key, rows, chunk.content);
+    [block.data_type.number(), block.channel.0, key.first_us, key.last_us, rows, sum]
 }
 
 /// The chunks of all channels that reach into a range (µs, both ends included), in the order they arrived: whole, not
@@ -115,12 +110,12 @@ pub(crate) async fn overlapping(
     // The key is ordered by the end of a chunk, so an upper bound of the end keeps the search from reading all that is
     // newer.
     let latest_end_us = to_us.saturating_add(DAY_US);
-    let found = tx
-        .query(FIND_OVERLAPPING, &[&patient, &data_type.number(), &from_us, &latest_end_us, &to_us], |row| {
-            Ok((Channel(row.get(0)?), row.get::<Vec<u8>>(2)?))
-        })
-        .await?;
-    found.into_iter().map(|(channel, payload)| payload::decode(data_type, channel, &payload)).collect()
+    let read = |row: &Row<'_>| StoredChunk::read(data_type, &mut Columns::of(row));
+    let number = data_type.number();
+    let params: [&dyn Param; 5] = [&patient, &number, &from_us, &latest_end_us, &to_us];
+    let found = tx.query(FIND_OVERLAPPING, &params, read).await?;
+    check_found(data_type, &found.iter().collect::<Vec<_>>(), (from_us, to_us))?;
+    found.iter().map(|chunk| chunk.rows(patient)).collect()
 }
 
 impl HealthDb {

@@ -9,7 +9,7 @@ use vitals::zone::QUARTER_US;
 use super::db::HealthDb;
 use super::due;
 use super::failures::Failures;
-use crate::engine::{Param, Row, Tx};
+use crate::engine::{Param, Row, Tx, Work};
 use crate::error::Result;
 use crate::ids::{NodeId, PatientId};
 use crate::texts::sql;
@@ -94,9 +94,10 @@ impl HealthDb {
     /// Claims one patient, whether something is due of them or not; `None` while somebody else has them, or when there
     /// is no such patient.
     pub async fn claim_patient(&self, patient: &PatientId, now_ms: i64, lease_ms: i64) -> Result<Option<Claim>> {
-        let patient = patient.clone();
+        let (owner, patient) = (patient, patient.clone());
         let until_ms = now_ms.saturating_add(lease_ms);
-        self.db.write_single(async move |tx| claim(tx, &patient, None, until_ms, now_ms).await).await
+        let work = async move |tx: &Tx<'_>| claim(tx, &patient, None, until_ms, now_ms).await;
+        self.db.write_single_of(owner.as_str(), work).await
     }
 
     /// Up to `limit` patients whose uuids come after another, or the first ones, in their order.
@@ -131,14 +132,16 @@ impl HealthDb {
     /// Prolongs the lease of a node until a time, unless the derivation has ended meanwhile.
     pub async fn prolong_claim(&self, claim: Claim, until_ms: i64) -> Result<()> {
         let params = async move |tx: &Tx<'_>| tx.execute(PROLONG, &[&claim.patient, &claim.token, &until_ms]).await;
-        self.db.write(params).await.map(drop)
+        // The engine of a node waits for it, which others take for dead after three seconds of silence.
+        self.db.with_deadlines_of(Work::Batch).write(params).await.map(drop)
     }
 
     /// Puts a fold off until a time, or gives the patient back at once with a time past.
     pub async fn hold_claim(&self, claim: Claim, until_ms: i64) -> Result<()> {
         // With the token: a node that claimed since must not find its lease ended by the one that lost it.
-        self.db.write(async move |tx| tx.execute(HOLD_UNTIL, &[&claim.patient, &claim.token, &until_ms]).await).await?;
-        Ok(())
+        let owner = claim.patient.clone();
+        let hold = async move |tx: &Tx<'_>| tx.execute(HOLD_UNTIL, &[&claim.patient, &claim.token, &until_ms]).await;
+        self.db.write_of(owner.as_str(), hold).await.map(drop)
     }
 
     /// What is due of a patient, by the time of the rows.
@@ -148,8 +151,8 @@ impl HealthDb {
 
     /// Marks a range of a patient due, as when a setting that enters a formula has changed.
     pub async fn mark_due(&self, patient: &PatientId, range: DueRange) -> Result<()> {
-        let patient = patient.clone();
-        self.db.write(async move |tx| mark(tx, &patient, &range).await).await
+        let (owner, patient) = (patient, patient.clone());
+        self.db.write_of(owner.as_str(), async move |tx| mark(tx, &patient, &range).await).await
     }
 }
 

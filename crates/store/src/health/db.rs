@@ -9,6 +9,7 @@ use crate::engine::{Address, Db, DbCounts, Limits, Migrations};
 use crate::error::Result;
 use crate::events::{EventLog, delete_events};
 use crate::objects::Objects;
+use crate::segment::verify::Verified;
 use crate::texts::sql;
 
 pub(crate) const MIGRATIONS: Migrations = Migrations(&[
@@ -24,6 +25,8 @@ pub(crate) const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/health/0010_dirty.sql"),
     include_str!("../../migrations/health/0011_jobs.sql"),
     include_str!("../../migrations/health/0012_derivations.sql"),
+    include_str!("../../migrations/health/0013_checksums.sql"),
+    include_str!("../../migrations/health/0014_integrity.sql"),
 ]);
 
 sql! {
@@ -38,6 +41,8 @@ pub struct HealthDb {
     pub(crate) db: Db,
     pub(crate) objects: Objects,
     pub(super) open_hours: Arc<NotedHours>,
+    /// Sealed files of before there were checksums that were read whole.
+    pub(super) whole_files: Verified,
 }
 
 impl HealthDb {
@@ -49,7 +54,7 @@ impl HealthDb {
     /// The same with limits to the connections of a PostgreSQL database.
     pub async fn open_with(address: Address, limits: Limits, objects: Objects) -> Result<Self> {
         let db = Db::open("health", address, limits, MIGRATIONS).await?;
-        let health = HealthDb { db, objects, open_hours: Arc::default() };
+        let health = HealthDb { db, objects, open_hours: Arc::default(), whole_files: Verified::default() };
         health.events().raise_clock().await?;
         Ok(health)
     }
@@ -79,6 +84,11 @@ impl HealthDb {
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<()> {
         self.db.check_reading().await
+    }
+
+    /// What the engine's own check of its files finds, in its own words; `None` where the engine cannot check.
+    pub async fn engine_findings(&self) -> Result<Option<Vec<String>>> {
+        self.db.engine_findings().await
     }
 
     /// Whether the database can be written: a disk that is full shows here.

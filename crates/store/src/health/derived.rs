@@ -13,31 +13,34 @@ use vitals::zone::LocalDay;
 
 use super::claims::{self, DueRange};
 use super::db::HealthDb;
+use super::stored_counts;
 use super::slots;
-use crate::engine::{Param, Row, Tx};
-use crate::error::{Result, StoreError};
+use super::stored_derived::{StoredDerived, derived_columns, derived_sum};
+use crate::engine::{Columns, Param, Row, Tx};
+use crate::error::Result;
 use crate::ids::PatientId;
 use crate::texts::{in_lists, list_of_64, sql, with_more};
 
 sql! {
-    FIND = "SELECT output, key, version, body FROM derived
-        WHERE patient = $1 AND output = $2 AND key >= $3 AND key <= $4 ORDER BY key";
-    FIND_BEFORE = "SELECT output, key, version, body FROM derived
-        WHERE patient = $1 AND output = $2 AND key < $3 ORDER BY key DESC LIMIT 1";
-    FIND_ALL = "SELECT output, key, version, body FROM derived WHERE patient = $1 ORDER BY output, key";
-    FIND_EXTRA_OF_PATIENTS = concat!("SELECT patient, key, body FROM derived
+    FIND = concat!("SELECT ", derived_columns!(), " FROM derived
+        WHERE patient = $1 AND output = $2 AND key >= $3 AND key <= $4 ORDER BY key");
+    FIND_BEFORE = concat!("SELECT ", derived_columns!(), " FROM derived
+        WHERE patient = $1 AND output = $2 AND key < $3 ORDER BY key DESC LIMIT 1");
+    FIND_ALL = concat!("SELECT ", derived_columns!(), " FROM derived WHERE patient = $1 ORDER BY output, key");
+    FIND_EXTRA_OF_PATIENTS = concat!("SELECT patient, ", derived_columns!(), " FROM derived
         WHERE patient IN (", list_of_64!(), ") AND output = 6 AND key >= $65 AND key <= $66 ORDER BY patient, key");
     /// Of two types, the latest day first.
-    FIND_DAYS_BEFORE = "SELECT output, key, version, body FROM derived
-        WHERE patient = $1 AND output = 1 AND key < $2 AND (key % 64 = $4 OR key % 64 = $5) ORDER BY key DESC LIMIT $3";
+    FIND_DAYS_BEFORE = concat!("SELECT ", derived_columns!(), " FROM derived
+        WHERE patient = $1 AND output = 1 AND key < $2 AND (key % 64 = $4 OR key % 64 = $5) ORDER BY key DESC LIMIT $3");
     /// Of two types, the first day first.
-    FIND_DAYS_AFTER = "SELECT output, key, version, body FROM derived
-        WHERE patient = $1 AND output = 1 AND key > $2 AND (key % 64 = $4 OR key % 64 = $5) ORDER BY key LIMIT $3";
+    FIND_DAYS_AFTER = concat!("SELECT ", derived_columns!(), " FROM derived
+        WHERE patient = $1 AND output = 1 AND key > $2 AND (key % 64 = $4 OR key % 64 = $5) ORDER BY key LIMIT $3");
     FIND_OTHER_VERSIONS = "SELECT uuid, derivations FROM patient
         WHERE derivations <> $1 AND uuid > $2 ORDER BY uuid LIMIT $3";
     SET_VERSIONS = "UPDATE patient SET derivations = $2 WHERE uuid = $1";
-    PUT = "INSERT INTO derived (patient, output, key, version, body) VALUES ($1, $2, $3, $4, $5)
-        ON CONFLICT (patient, output, key) DO UPDATE SET version = excluded.version, body = excluded.body";
+    PUT = "INSERT INTO derived (patient, output, key, version, sum, body) VALUES ($1, $2, $3, $4, $5, $6)
+        ON CONFLICT (patient, output, key) DO UPDATE SET version = excluded.version, sum = excluded.sum,
+        body = excluded.body";
     /// SQLite removes row after row and reads one row here, so that it finds it by the key.
     DELETE = "DELETE FROM derived WHERE (patient, output, key) =
         /*postgres ANY (VALUES postgres*/ (CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS BIGINT)) /*postgres ) postgres*/";
@@ -55,21 +58,50 @@ impl HealthDb {
         (from, to): (i64, i64),
     ) -> Result<Vec<DerivedRow>> {
         let patient = patient.clone();
-        let read = async move |tx: &Tx<'_>| tx.query(FIND, &[&patient, &output.number(), &from, &to], read_row).await;
-        known(self.db.look_up(read).await?)
+        let read = async move |tx: &Tx<'_>| {
+            stored_counts::compare(tx, &patient, output, (from, to)).await?;
+            tx.query(FIND, &[&patient, &output.number(), &from, &to], |row| read_row(&patient, row)).await
+        };
+        known(self.db.read(read).await?)
     }
 
     /// Returns the last derived value of an output below a key.
     pub async fn derived_before(&self, patient: &PatientId, output: Output, key: i64) -> Result<Option<DerivedRow>> {
         let patient = patient.clone();
-        let read = async move |tx: &Tx<'_>| tx.query(FIND_BEFORE, &[&patient, &output.number(), &key], read_row).await;
+        let read = async move |tx: &Tx<'_>| {
+            tx.query(FIND_BEFORE, &[&patient, &output.number(), &key], |row| read_row(&patient, row)).await
+        };
         Ok(known(self.db.look_up(read).await?)?.pop())
     }
 
     /// Returns everything that is derived of a patient, by output and key.
     pub async fn all_derived(&self, patient: &PatientId) -> Result<Vec<DerivedRow>> {
         let patient = patient.clone();
-        known(self.db.read(async move |tx| tx.query(FIND_ALL, &[&patient], read_row).await).await?)
+        let read = async move |tx: &Tx<'_>| tx.query(FIND_ALL, &[&patient], |row| read_row(&patient, row)).await;
+        known(self.db.read(read).await?)
+    }
+
+    /// Returns what is derived of a patient as far as it is sound, by output and key, and the places of what is damaged.
+    pub async fn sound_derived(&self, patient: &PatientId) -> Result<(Vec<DerivedRow>, Vec<(Output, i64)>)> {
+        let patient = patient.clone();
+        let read = |patient: &PatientId, row: &Row<'_>| match read_row(patient, row) {
+            Ok(sound) => Ok(sound.map(Ok)),
+            Err(error) if error.is_damage() => {
+                Ok(Output::from_number(row.get(0)?).zip(Some(row.get::<i64>(1)?)).map(Err))
+            }
+            Err(error) => Err(error),
+        };
+        let rows = self.db.read(async move |tx| tx.query(FIND_ALL, &[&patient], |row| read(&patient, row)).await);
+        let (mut sound, mut damaged) = (Vec::new(), Vec::new());
+        for row in rows.await?.into_iter().flatten() {
+            match row.map(|row| ((row.output, row.key), decoded(row))) {
+                Ok((_, Ok(row))) => sound.push(row),
+                Ok((place, Err(error))) if error.is_damage() => damaged.push(place),
+                Ok((_, Err(error))) => return Err(error),
+                Err(place) => damaged.push(place),
+            }
+        }
+        Ok((sound, damaged))
     }
 
     /// Returns the figures beyond the specification of several patients on one local day, keys and bodies by patient;
@@ -79,7 +111,10 @@ impl HealthDb {
         patients: Vec<PatientId>,
         day: LocalDay,
     ) -> Result<HashMap<PatientId, Vec<(i64, Vec<u8>)>>> {
-        let read = |row: &Row<'_>| Ok((row.get::<PatientId>(0)?, (row.get(1)?, row.get(2)?)));
+        let read = |row: &Row<'_>| {
+            let (patient, stored) = StoredDerived::read_with_patient(row)?;
+            Ok((patient, (stored.key, stored.body)))
+        };
         let read_all = async move |tx: &Tx<'_>| {
             let (from, to) = keys_of_days(day, day);
             let mut found: HashMap<PatientId, Vec<(i64, Vec<u8>)>> = HashMap::default();
@@ -118,7 +153,8 @@ impl HealthDb {
         let limit = days.max(1) * ROWS_OF_DAY + 1;
         let read = async move |tx: &Tx<'_>| {
             let [one, other] = types.map(DataType::number);
-            tx.query(text, &[&patient, &key, &limit, &one, &other], read_row).await
+            let params: [&dyn Param; 5] = [&patient, &key, &limit, &one, &other];
+            tx.query(text, &params, |row| read_row(&patient, row)).await
         };
         Ok(whole_days(known(self.db.read(read).await?)?, limit))
     }
@@ -138,9 +174,9 @@ impl HealthDb {
 
     /// Marks ranges of a patient dirty, and that these versions of the derivations compute them.
     pub async fn derive_again(&self, patient: &PatientId, versions: &str, ranges: Vec<DueRange>) -> Result<()> {
-        let (patient, versions) = (patient.clone(), versions.to_owned());
+        let (owner, patient, versions) = (patient, patient.clone(), versions.to_owned());
         self.db
-            .write(async move |tx| {
+            .write_of(owner.as_str(), async move |tx| {
                 // A patient who was erased meanwhile has no marks.
                 if tx.execute(SET_VERSIONS, &[&patient, &versions]).await? == 1 {
                     for range in &ranges {
@@ -154,10 +190,15 @@ impl HealthDb {
 }
 
 /// A row of an output that this version knows.
-fn read_row(row: &Row<'_>) -> Result<Option<DerivedRow>> {
+fn read_row(patient: &PatientId, row: &Row<'_>) -> Result<Option<DerivedRow>> {
+    Ok(of_known_output(StoredDerived::read(patient, &mut Columns::of(row))?))
+}
+
+/// `None` for an output that this version does not know.
+pub(super) fn of_known_output(stored: StoredDerived) -> Option<DerivedRow> {
+    let StoredDerived { output, key, version, body } = stored;
     // A newer program may have written to the same store before it was replaced by this one.
-    let Some(output) = Output::from_number(row.get(0)?) else { return Ok(None) };
-    Ok(Some(DerivedRow { output, key: row.get(1)?, version: row.get(2)?, body: Some(row.get(3)?) }))
+    Some(DerivedRow { output: Output::from_number(output)?, key, version, body: Some(body) })
 }
 
 fn known(rows: Vec<Option<DerivedRow>>) -> Result<Vec<DerivedRow>> {
@@ -190,21 +231,20 @@ fn whole_days(mut rows: Vec<DerivedRow>, limit: i64) -> Vec<DerivedRow> {
     rows
 }
 
-/// A body that is text.
-pub(crate) fn text_of(row: &Row<'_>, column: usize) -> Result<String> {
-    String::from_utf8(row.get::<Vec<u8>>(column)?).map_err(|error| StoreError::Damaged(error.to_string()))
-}
-
 /// Writes and removes rows of a patient: one statement for what is written, one for what is removed.
 pub(crate) async fn put(tx: &Tx<'_>, patient: &PatientId, rows: &[DerivedRow]) -> Result<()> {
     // Of several rows of one key the last one wins; one statement may not write a row twice.
     let rows: BTreeMap<(Output, i64), &DerivedRow> = rows.iter().map(|row| ((row.output, row.key), row)).collect();
-    let rows: Vec<(i64, &DerivedRow)> = rows.into_iter().map(|((output, _), row)| (output.number(), row)).collect();
-    let mut written: Vec<[&dyn Param; 5]> = Vec::with_capacity(rows.len());
+    let sum_of = |number: i64, row: &DerivedRow| {
+        row.body.as_deref().map(|body| derived_sum(patient, [number, row.key, row.version], body))
+    };
+    let rows: Vec<(i64, Option<i64>, &DerivedRow)> =
+        rows.into_values().map(|row| (row.output.number(), sum_of(row.output.number(), row), row)).collect();
+    let mut written: Vec<[&dyn Param; 6]> = Vec::with_capacity(rows.len());
     let mut removed: Vec<[&dyn Param; 3]> = Vec::new();
-    for (number, row) in &rows {
+    for (number, sum, row) in &rows {
         match &row.body {
-            Some(body) => written.push([&patient, number, &row.key, &row.version, body]),
+            Some(body) => written.push([&patient, number, &row.key, &row.version, sum, body]),
             None => removed.push([&patient, number, &row.key]),
         }
     }

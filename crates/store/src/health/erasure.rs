@@ -15,7 +15,7 @@ use vitals::registry::DataType;
 use super::db::HealthDb;
 use super::patients::{self, KnownAs, Profile};
 use super::{exports, messages, patient_tables};
-use crate::engine::Tx;
+use crate::engine::{Tx, Work};
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
 use crate::segment::name::patient_folder;
@@ -59,9 +59,10 @@ impl HealthDb {
 
     /// Removes every row of a patient and marks them as erased. What is already done is not done again.
     pub async fn erase_rows(&self, patient: &PatientId, at_ms: i64) -> Result<()> {
-        let patient = patient.clone();
+        let (owner, patient) = (patient, patient.clone());
         self.db
-            .write(async move |tx| {
+            .with_deadlines_of(Work::Deletion)
+            .write_of(owner.as_str(), async move |tx| {
                 tx.overwrite_deleted(true)?;
                 let erased = erase_rows(tx, &patient, at_ms).await;
                 tx.overwrite_deleted(false)?;

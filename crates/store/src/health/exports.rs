@@ -78,10 +78,12 @@ pub struct NewExport {
 pub enum ExportTurn {
     /// It is noted.
     Begun,
-    /// The one before is too fresh; ms to wait.
+    /// The last one was begun too short a time ago.
     TooSoon {
         /// Milliseconds until the next may be asked for.
         wait_ms: i64,
+        /// Milliseconds between two exports of this patient.
+        interval_ms: i64,
     },
     /// There is no such patient.
     UnknownPatient,
@@ -141,7 +143,8 @@ impl HealthDb {
     /// Notes an export when it is the patient's turn. When this answers `Begun`, the job is durable; the entry that it
     /// enqueues has to be written before anybody works on it.
     pub async fn begin_export(&self, new: NewExport) -> Result<ExportTurn> {
-        self.db.write(async move |tx| begin(tx, &new).await).await
+        let owner = new.patient.clone();
+        self.db.write_of(owner.as_str(), async move |tx| begin(tx, &new).await).await
     }
 
     /// Sets how many seconds lie between two exports of a patient, or of every patient without a setting of their own.
@@ -263,7 +266,7 @@ async fn begin(tx: &Tx<'_>, new: &NewExport) -> Result<ExportTurn> {
     // A clock that is behind that of the node before does not make anyone wait for longer than the interval.
     let wait_ms = last_ms.map_or(0, |last_ms| (last_ms + interval_ms - new.now_ms).min(interval_ms));
     if wait_ms > 0 {
-        return Ok(ExportTurn::TooSoon { wait_ms });
+        return Ok(ExportTurn::TooSoon { wait_ms, interval_ms });
     }
     tx.put(NOTE_TURN, &[&new.patient, &new.now_ms]).await?;
     let params: [&dyn Param; 5] = [&new.id, &new.patient, &new.actor, &new.request, &new.now_ms];

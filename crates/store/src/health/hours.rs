@@ -3,6 +3,7 @@
 //! Phones that sync every minute would otherwise leave a patient-day in thousands of rows. The rows that readers see
 //! stay the same.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
@@ -11,13 +12,14 @@ use vitals::registry::{Channel, DataType};
 use vitals::zone::SECOND_US;
 
 use super::HealthDb;
+use super::chunk_counts;
 use super::chunks::{self, Prepared};
 use super::commit::DerivationCommit;
 use super::open_hours::{NotedHours, OpenHour};
-use crate::engine::{Param, Tx};
+use super::stored_chunk::{StoredChunk, check_found, chunk_columns};
+use crate::engine::{Columns, Param, Tx};
 use crate::error::Result;
 use crate::ids::PatientId;
-use crate::payload;
 use crate::texts::sql;
 
 sql! {
@@ -25,9 +27,9 @@ sql! {
     FORGET = "DELETE FROM open_hour WHERE patient = $1 AND data_type = $2 AND hour_us = $3";
     /// Makes syncs of the patient wait, as they make each other wait.
     HOLD_SYNCS = "UPDATE patient SET arrivals = arrivals WHERE uuid = $1";
-    FIND_CHUNKS = "SELECT channel, arrival, first_us, last_us, payload FROM chunk
+    FIND_CHUNKS = concat!("SELECT ", chunk_columns!(), " FROM chunk
         WHERE patient = $1 AND data_type = $2 AND last_us >= $3 AND last_us < $4 AND first_us < $5
-        ORDER BY arrival";
+        ORDER BY arrival");
     DELETE_CHUNK = "DELETE FROM chunk
         WHERE patient = $1 AND data_type = $2 AND last_us = $3 AND channel = $4 AND arrival = $5 AND first_us = $6";
 }
@@ -77,15 +79,6 @@ impl Hour {
     }
 }
 
-/// A chunk of an hour, and where it is.
-struct Found {
-    channel: Channel,
-    arrival: i64,
-    first_us: i64,
-    last_us: i64,
-    payload: Vec<u8>,
-}
-
 impl HealthDb {
     /// Up to `limit` closed hours with small chunks, those that wait longest first: patient, type and start, µs.
     pub async fn closed_hours(&self, now_ms: i64, limit: i64) -> Result<Vec<(PatientId, DataType, i64)>> {
@@ -98,9 +91,9 @@ impl HealthDb {
 
     /// Merges the small chunks of an hour. Doing so again changes nothing.
     pub async fn merge_hour(&self, patient: &PatientId, data_type: DataType, hour_us: i64) -> Result<()> {
-        let patient = patient.clone();
+        let (owner, patient) = (patient, patient.clone());
         let hour = Hour { data_type, start_us: hour_us };
-        self.db.write(async move |tx| merge_hour(tx, &patient, hour).await).await
+        self.db.write_of(owner.as_str(), async move |tx| merge_hour(tx, &patient, hour).await).await
     }
 }
 
@@ -113,50 +106,42 @@ async fn merge_hour(tx: &Tx<'_>, patient: &PatientId, hour: Hour) -> Result<()> 
     let latest_end_us = hour.end_us() + 24 * HOUR_US;
     let found = tx
         .query(FIND_CHUNKS, &[&patient, &number, &hour.start_us, &latest_end_us, &hour.end_us()], |row| {
-            Ok(Found {
-                channel: Channel(row.get(0)?),
-                arrival: row.get(1)?,
-                first_us: row.get(2)?,
-                last_us: row.get(3)?,
-                payload: row.get(4)?,
-            })
+            StoredChunk::read(hour.data_type, &mut Columns::of(row))
         })
         .await?;
-    let mut channels: BTreeMap<Channel, Vec<Found>> = BTreeMap::new();
+    chunk_counts::compare(tx, patient, hour.data_type, (hour.start_us, hour.end_us() - 1)).await?;
+    check_found(hour.data_type, &found.iter().collect::<Vec<_>>(), (hour.start_us, hour.end_us() - 1))?;
+    let mut channels: BTreeMap<Channel, Vec<StoredChunk>> = BTreeMap::new();
     for chunk in found {
-        channels.entry(chunk.channel).or_default().push(chunk);
+        channels.entry(chunk.key.channel).or_default().push(chunk);
     }
-    for (channel, chunks) in channels {
-        merge_channel(tx, patient, hour, channel, &chunks).await?;
+    for chunks in channels.into_values() {
+        merge_channel(tx, patient, hour, &chunks).await?;
     }
     Ok(())
 }
 
-async fn merge_channel(
-    tx: &Tx<'_>,
-    patient: &PatientId,
-    hour: Hour,
-    channel: Channel,
-    arrived: &[Found],
-) -> Result<()> {
+async fn merge_channel(tx: &Tx<'_>, patient: &PatientId, hour: Hour, arrived: &[StoredChunk]) -> Result<()> {
     let data_type = hour.data_type;
-    let inside = |chunk: &Found| chunk.first_us >= hour.start_us && chunk.last_us < hour.end_us();
+    let inside = |chunk: &StoredChunk| chunk.key.first_us >= hour.start_us && chunk.key.last_us < hour.end_us();
     // A chunk that reaches beyond the hour may have arrived between two of its small ones: merging those past it
     // would let an older row replace a newer one.
     let Some(last) = arrived.last().filter(|_| arrived.len() > 1 && arrived.iter().all(inside)) else {
         return Ok(());
     };
-    let blocks =
-        arrived.iter().map(|chunk| payload::decode(data_type, channel, &chunk.payload)).collect::<Result<Vec<_>>>()?;
+    // Nothing is merged where one is damaged: its bytes stay as they are, and are found.
+    let blocks = arrived.iter().map(|chunk| chunk.rows(patient)).collect::<Result<Vec<_>>>()?;
     let block = overlay(&blocks.iter().collect::<Vec<_>>());
     // What is too large for one payload stays as it is.
-    let Ok(payload) = payload::encode(&block) else { return Ok(()) };
-    for chunk in arrived {
+    let Ok(merged) = Prepared::of(block) else { return Ok(()) };
+    for StoredChunk { key, .. } in arrived {
         let key: [&dyn Param; 6] =
-            [&patient, &data_type.number(), &chunk.last_us, &channel.0, &chunk.arrival, &chunk.first_us];
+            [&patient, &data_type.number(), &key.last_us, &key.channel.0, &key.arrival, &key.first_us];
         tx.put(DELETE_CHUNK, &key).await?;
     }
+    let keys = arrived.iter().map(|chunk| &chunk.key);
+    chunk_counts::change(tx, patient, data_type, keys, merged.block.last_us()).await?;
     // As the last of them arrived: readers lay chunks over one another in this order, and nothing of the hour came
     // later.
-    chunks::insert(tx, patient, last.arrival, &Prepared { block, payload }).await
+    chunks::insert_all(tx, patient, last.key.arrival, &[Cow::Owned(merged)]).await
 }

@@ -6,18 +6,21 @@ use std::collections::BTreeMap;
 use vitals::block::Block;
 use vitals::derivation::{DerivedRow, Output, Setting, day_of, keys_of_days};
 use vitals::latest::LatestValues;
-use vitals::registry::{Channel, DataType};
+use vitals::registry::DataType;
 use vitals::zone::{DAY_US, LocalDay};
 
+use super::chunk_counts::{Counted, judge, quarters_of};
 use super::claims::DueRange;
 use super::db::HealthDb;
-use super::patients::Profile;
+use super::patients::{Profile, check_profile};
+use super::settings::check_setting;
+use super::stored_chunk::{StoredChunk, check_found, chunk_columns};
+use super::stored_derived::StoredDerived;
 use super::sync::event::{TouchedRange, touched_ranges};
-use super::{derived, latest, reader};
-use crate::engine::{Param, Row, Tx};
-use crate::error::Result;
+use super::{derived, stored_counts, latest, reader};
+use crate::engine::{Columns, Param, Row, Tx};
+use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
-use crate::payload;
 use crate::texts::sql;
 
 /// Events of syncs that one derivation takes in.
@@ -27,37 +30,52 @@ const MOST_EVENTS: i64 = 256;
 /// Types that one statement asks for the rows of.
 const MOST_TYPES: usize = 4;
 
+/// Columns of a derived value at the places that a chunk's have: sum and bytes are the last two of both.
+macro_rules! derived_as_chunk {
+    () => {
+        "output, key, version, 0, 0, 0, 0, sum, body"
+    };
+}
+
 sql! {
     START = "SELECT CAST(0 AS BIGINT), arrivals, derived_through, derive_ready_ms, CAST(0 AS BIGINT),
             CAST(0 AS BIGINT), height, weight, birthday, gender, time_zone, latest,
-            derivations FROM patient WHERE uuid = $1
+            derivations, profile_sum FROM patient WHERE uuid = $1
         UNION ALL SELECT 1, valid_from_ms, 0, 0, 0, 0, CAST(NULL AS DOUBLE PRECISION), CAST(NULL AS DOUBLE PRECISION),
-            name, body, CAST(NULL AS TEXT), CAST(NULL AS TEXT), CAST(NULL AS TEXT) FROM patient_setting WHERE patient = $1
+            name, body, CAST(NULL AS TEXT), CAST(NULL AS TEXT), CAST(NULL AS TEXT), sum
+            FROM patient_setting WHERE patient = $1
         UNION ALL SELECT 2, data_type, before_us, 0, 0, 0, CAST(NULL AS DOUBLE PRECISION),
             CAST(NULL AS DOUBLE PRECISION), CAST(NULL AS TEXT), CAST(NULL AS TEXT), CAST(NULL AS TEXT),
-            CAST(NULL AS TEXT), CAST(NULL AS TEXT) FROM retired WHERE patient = $1
+            CAST(NULL AS TEXT), CAST(NULL AS TEXT), CAST(NULL AS BIGINT) FROM retired WHERE patient = $1
         UNION ALL SELECT 3, arrival, data_type, first_us, last_us, ready_ms, CAST(NULL AS DOUBLE PRECISION),
             CAST(NULL AS DOUBLE PRECISION), CAST(NULL AS TEXT), CAST(NULL AS TEXT), CAST(NULL AS TEXT),
-            CAST(NULL AS TEXT), CAST(NULL AS TEXT) FROM due WHERE patient = $1 AND ready_ms <= $2
+            CAST(NULL AS TEXT), CAST(NULL AS TEXT), CAST(NULL AS BIGINT) FROM due WHERE patient = $1 AND ready_ms <= $2
         UNION ALL SELECT * FROM (SELECT 4, sequence, time_ms, 0, 0, 0, CAST(NULL AS DOUBLE PRECISION),
             CAST(NULL AS DOUBLE PRECISION), body, type, CAST(NULL AS TEXT), CAST(NULL AS TEXT),
-            CAST(NULL AS TEXT) FROM event
+            CAST(NULL AS TEXT), CAST(NULL AS BIGINT) FROM event
             WHERE patient = $1 AND sequence > (SELECT derived_through FROM patient WHERE uuid = $1)
             ORDER BY sequence LIMIT $3) AS undone";
-    AROUND = "SELECT output, key, version, CAST(0 AS BIGINT), body FROM derived
+    AROUND = concat!("SELECT CAST(-1 AS BIGINT), data_type, ", chunk_columns!(), " FROM chunk
+            WHERE patient = $1 AND data_type IN ($6, $7, $8, $9) AND last_us >= $10 AND last_us <= $11 AND first_us <= $12
+        UNION ALL SELECT ", derived_as_chunk!(), " FROM derived
             WHERE patient = $1 AND output IN (1, 2, 3, 6) AND key >= $2 AND key <= $3
-        UNION ALL SELECT output, key, version, 0, body FROM derived
+        UNION ALL SELECT ", derived_as_chunk!(), " FROM derived
             WHERE patient = $1 AND output = 4 AND key >= $4 AND key <= $5
-        UNION ALL SELECT output, key, version, 0, body FROM derived WHERE patient = $1 AND output = 5 AND key <= $5
+        UNION ALL SELECT ", derived_as_chunk!(), " FROM derived WHERE patient = $1 AND output = 5 AND key <= $5
             AND key >= COALESCE((SELECT MAX(key) FROM derived WHERE patient = $1 AND output = 5 AND key < $4), $4)
-        UNION ALL SELECT output, key, version, 0, body FROM derived WHERE patient = $1 AND output = 5 AND key > $5
+        UNION ALL SELECT ", derived_as_chunk!(), " FROM derived WHERE patient = $1 AND output = 5 AND key > $5
             AND key = (SELECT MAX(key) FROM derived WHERE patient = $1 AND output = 5)
         UNION ALL SELECT -3, (SELECT MIN(key) FROM derived WHERE patient = $1 AND output = 1),
-            (SELECT MAX(key) FROM derived WHERE patient = $1 AND output = 1), 0, CAST(NULL AS BYTEA)
-        UNION ALL SELECT -1, data_type, channel, arrival, payload FROM chunk
-            WHERE patient = $1 AND data_type IN ($6, $7, $8, $9) AND last_us >= $10 AND last_us <= $11 AND first_us <= $12
-        UNION ALL SELECT -2, data_type, 0, 0, CAST(NULL AS BYTEA) FROM segment
-            WHERE patient = $1 AND data_type IN ($6, $7, $8, $9) AND last_us >= $10 AND first_us <= $12";
+            (SELECT MAX(key) FROM derived WHERE patient = $1 AND output = 1), 0, 0, 0, 0, 0, CAST(NULL AS BYTEA)
+        UNION ALL SELECT -4, data_type, CAST(COALESCE(SUM(chunks), 0) AS BIGINT), COUNT(*) - COUNT(chunks),
+            0, 0, 0, 0, CAST(NULL AS BYTEA) FROM tally WHERE patient = $1 AND data_type IN ($6, $7, $8, $9)
+            AND quarter_us >= $13 AND quarter_us < $14 GROUP BY data_type
+        UNION ALL SELECT -5, data_type, COUNT(*), 0, 0, 0, 0, 0, CAST(NULL AS BYTEA) FROM chunk
+            WHERE patient = $1 AND data_type IN ($6, $7, $8, $9) AND last_us >= $13 AND last_us < $14 GROUP BY data_type
+        UNION ALL SELECT -6, output, CAST(SUM(row_count) AS BIGINT), 0, 0, 0, 0, 0, CAST(NULL AS BYTEA)
+            FROM stored_count WHERE patient = $1 AND output IN (1, 2, 3, 6) AND day >= $15 AND day <= $16 GROUP BY output
+        UNION ALL SELECT -2, data_type, 0, 0, 0, 0, 0, 0, CAST(NULL AS BYTEA) FROM segment
+            WHERE patient = $1 AND data_type IN ($6, $7, $8, $9) AND last_us >= $10 AND first_us <= $12");
 }
 
 /// Who a patient is for the formulas, and what is dirty.
@@ -98,12 +116,15 @@ impl HealthDb {
     /// What a derivation of a patient starts from; `None` when there is no such patient.
     pub async fn derivation_start(&self, patient: &PatientId, now_ms: i64) -> Result<Option<DerivationStart>> {
         let patient = patient.clone();
-        self.db.look_up(async move |tx| start(tx, &patient, now_ms).await).await
+        let started = self.db.look_up(async move |tx| start(tx, &patient, now_ms).await).await?;
+        started.map(|(start, damage)| damage.map_or(Ok(start), Err)).transpose()
     }
 
-    /// What is dirty of a patient; `None` when there is no such patient.
+    /// What is dirty of a patient, also where latest values are damaged; `None` when there is no such patient.
     pub async fn dirty_of(&self, patient: &PatientId, now_ms: i64) -> Result<Option<Dirty>> {
-        Ok(self.derivation_start(patient, now_ms).await?.map(|start| start.dirty))
+        let patient = patient.clone();
+        let started = self.db.look_up(async move |tx| start(tx, &patient, now_ms).await).await?;
+        Ok(started.map(|(start, _)| start.dirty))
     }
 
     /// Rows and derived values around dirty ranges, in one snapshot.
@@ -117,8 +138,9 @@ impl HealthDb {
     }
 }
 
-async fn start(tx: &Tx<'_>, patient: &PatientId, now_ms: i64) -> Result<Option<DerivationStart>> {
-    let mut start = DerivationStart::default();
+/// What a derivation starts from, and the error of the latest values where they are damaged.
+async fn start(tx: &Tx<'_>, patient: &PatientId, now_ms: i64) -> Result<Option<(DerivationStart, Option<StoreError>)>> {
+    let (mut start, mut damage) = (DerivationStart::default(), None);
     let (mut is_there, mut events) = (false, Vec::new());
     let read = |row: &Row<'_>| {
         match row.get::<i64>(0)? {
@@ -134,11 +156,16 @@ async fn start(tx: &Tx<'_>, patient: &PatientId, now_ms: i64) -> Result<Option<D
                     time_zone: row.get(10)?,
                     ..Profile::default()
                 };
-                start.latest = latest::parse(row.get::<Option<String>>(11)?.as_deref())?;
+                check_profile(patient, &start.profile, row.get(13)?)?;
+                match latest::parse(patient, row.get::<Option<String>>(11)?.as_deref()) {
+                    Ok(latest) => start.latest = latest,
+                    Err(error) => damage = Some(error),
+                }
                 start.versions = row.get::<Option<String>>(12)?.unwrap_or_default();
             }
             1 => {
                 let setting = Setting { name: row.get(8)?, valid_from_ms: row.get(1)?, body: row.get(9)? };
+                check_setting(patient, &setting, row.get(13)?)?;
                 start.settings.push(setting);
             }
             2 => {
@@ -165,7 +192,7 @@ async fn start(tx: &Tx<'_>, patient: &PatientId, now_ms: i64) -> Result<Option<D
         start.dirty.take_event(sequence, time_ms, &body, &event_type, now_ms)?;
     }
     start.dirty.ready.sort_by_key(|range| (range.first_us, range.data_type, range.arrival));
-    Ok(is_there.then_some(start))
+    Ok(is_there.then_some((start, damage)))
 }
 
 impl Dirty {
@@ -223,7 +250,9 @@ async fn inputs(tx: &Tx<'_>, patient: &PatientId, wanted: &InputRange) -> Result
     let (from_us, to_us) = wanted.rows_us;
     // A chunk lies within one UTC day, so this bounds the part of the index that is read.
     let latest_end_us = to_us.saturating_add(DAY_US);
-    let params: [&dyn Param; 12] = [
+    let (first_quarter_us, end_quarter_us) = quarters_of(from_us, to_us);
+    let (first_day, last_day) = (i64::from(wanted.days.0.0), i64::from(wanted.days.1.0));
+    let params: [&dyn Param; 16] = [
         &patient,
         &first_key,
         &last_key,
@@ -236,36 +265,59 @@ async fn inputs(tx: &Tx<'_>, patient: &PatientId, wanted: &InputRange) -> Result
         &from_us,
         &latest_end_us,
         &to_us,
+        &first_quarter_us,
+        &end_quarter_us,
+        &first_day,
+        &last_day,
     ];
+    let mut expected: BTreeMap<i64, i64> = BTreeMap::new();
+    let mut counted: BTreeMap<i64, Counted> = BTreeMap::new();
     let mut inputs = DerivationInputs::default();
     let (mut chunks, mut sealed) = (Vec::new(), Vec::new());
     let read = |row: &Row<'_>| {
         match row.get::<i64>(0)? {
-            -1 => chunks.push((row.get::<i64>(3)?, row.get::<i64>(1)?, row.get::<i64>(2)?, row.get::<Vec<u8>>(4)?)),
+            // Of a type that this version does not know nothing is wanted.
+            -1 => {
+                if let Some(data_type) = DataType::from_number(row.get(1)?) {
+                    chunks.push(StoredChunk::read(data_type, &mut Columns::after(row, 2))?);
+                }
+            }
             -2 => sealed.push(row.get::<i64>(1)?),
+            -4 => {
+                let of_type = counted.entry(row.get(1)?).or_default();
+                (of_type.expected, of_type.unknown) = (row.get(2)?, row.get(3)?);
+            }
+            -6 => drop(expected.insert(row.get(1)?, row.get(2)?)),
+            -5 => counted.entry(row.get(1)?).or_default().found = row.get(2)?,
             -3 => {
                 let keys: (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
                 inputs.days_with_slots = keys.0.zip(keys.1).map(|(first, last)| (day_of(first).0, day_of(last).0));
             }
-            output => inputs.derived.extend(derived_row(output, row)?),
+            output => inputs.derived.extend(derived_row(patient, output, row)?),
         }
         Ok(())
     };
     tx.query(AROUND, &params, read).await?;
-    chunks.sort_by_key(|(arrival, ..)| *arrival);
+    for output in Output::ALL {
+        let of_output = inputs.derived.iter().filter(|row| row.output == output).count() as i64;
+        let counts = (expected.get(&output.number()).copied().unwrap_or(0), of_output);
+        stored_counts::judge(output, first_key, counts)?;
+    }
+    chunks.sort_by_key(|chunk| chunk.key.arrival);
     // Rows of a sealed period lie in an object, which is not read within a statement; the caller reads such types by
     // `rows`.
     for data_type in wanted.types.iter().filter(|data_type| !sealed.contains(&data_type.number())) {
-        let of_type = chunks.iter().filter(|(_, number, ..)| *number == data_type.number());
-        let blocks = of_type.map(|(_, _, channel, bytes)| payload::decode(*data_type, Channel(*channel), bytes));
+        judge(*data_type, wanted.rows_us, counted.get(&data_type.number()).copied().unwrap_or_default())?;
+        let of_type: Vec<&StoredChunk> = chunks.iter().filter(|chunk| chunk.data_type == *data_type).collect();
+        check_found(*data_type, &of_type, wanted.rows_us)?;
+        let blocks = of_type.into_iter().map(|chunk| chunk.rows(patient));
         inputs.rows.insert(*data_type, reader::merge(blocks.collect::<Result<_>>()?, from_us, to_us));
     }
     Ok(inputs)
 }
 
 /// A row of an output that this version knows.
-fn derived_row(output: i64, row: &Row<'_>) -> Result<Option<DerivedRow>> {
-    let Some(output) = Output::from_number(output) else { return Ok(None) };
-    let stored = DerivedRow { output, key: row.get(1)?, version: row.get(2)?, body: Some(row.get(4)?) };
-    derived::decoded(stored).map(Some)
+fn derived_row(patient: &PatientId, output: i64, row: &Row<'_>) -> Result<Option<DerivedRow>> {
+    let stored = StoredDerived::checked(patient, [output, row.get(1)?, row.get(2)?], row.get(7)?, row.get(8)?)?;
+    derived::of_known_output(stored).map(derived::decoded).transpose()
 }

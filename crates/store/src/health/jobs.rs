@@ -280,9 +280,9 @@ impl HealthDb {
     /// is noted, when the lease has ended: another node has claimed the patient since, or the commit is durable and its
     /// answer was lost, in which case failures before it are forgotten.
     pub async fn fail_derivation(&self, claim: &Claim, failure: JobFailure) -> Result<bool> {
-        let claim = claim.clone();
+        let (owner, claim) = (&claim.patient, claim.clone());
         self.db
-            .write(async move |tx| {
+            .write_of(owner.as_str(), async move |tx| {
                 let JobFailure { failures, error, failed_ms, retry_ms, put_aside } = &failure;
                 // The patient's row first: it knows whether the lease still holds.
                 if tx.execute(HOLD_PATIENT, &[&claim.patient, &claim.token, retry_ms]).await? == 0 {
@@ -322,7 +322,8 @@ impl HealthDb {
             let (failing, put_aside): (i64, i64) = (row.get(1)?, row.get(2)?);
             Ok(FailingJobs { kind: row.get(0)?, failing: failing as u64, put_aside: put_aside as u64 })
         };
-        self.db.look_up(async move |tx| tx.query(COUNT_FAILING, &[], read).await).await
+        // Asked by what watches over the node, also while all connections wait for something.
+        self.db.probe(async move |tx| tx.query(COUNT_FAILING, &[], read).await).await
     }
 
     /// Jobs that were put aside.

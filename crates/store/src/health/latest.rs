@@ -7,34 +7,104 @@ use runtime::HashMap;
 use vitals::latest::LatestValues;
 
 use super::db::HealthDb;
+use crate::checksum::{self, Of};
 use crate::engine::Row;
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
 use crate::texts::{list_of_64, sql};
 
 sql! {
-    FIND_OF_PATIENTS = concat!("SELECT uuid, latest FROM patient
-        WHERE uuid IN (", list_of_64!(), ") AND latest IS NOT NULL");
+    FIND_OF_PATIENTS = concat!("SELECT uuid, latest FROM patient WHERE uuid IN (", list_of_64!(), ")");
+    HAVE_ROWS = concat!("SELECT DISTINCT patient, 1 FROM tally WHERE patient IN (", list_of_64!(), ")");
 }
 
 impl HealthDb {
     /// The latest values of several patients, by patient; those without any are left out.
     pub async fn latest_of_patients(&self, patients: Vec<PatientId>) -> Result<HashMap<PatientId, LatestValues>> {
-        let read = |row: &Row<'_>| Ok((row.get(0)?, parse(row.get::<Option<String>>(1)?.as_deref())?));
-        self.db.read_by_name(patients, FIND_OF_PATIENTS, read).await
+        let read = |row: &Row<'_>| {
+            let patient: PatientId = row.get(0)?;
+            let text = row.get::<Option<String>>(1)?;
+            let values = text.map(|text| parse(&patient, Some(&text))).transpose()?;
+            Ok((patient, values))
+        };
+        let found = self.db.read_by_name(patients.clone(), FIND_OF_PATIENTS, read).await?;
+        self.check_unknown(patients.into_iter().filter(|patient| !found.contains_key(patient)).collect()).await?;
+        Ok(found.into_iter().filter_map(|(patient, values)| Some((patient, values?))).collect())
+    }
+
+    /// Fails where a patient without a row has samples: the row, or the entry of the index that leads to it, is damaged.
+    async fn check_unknown(&self, unknown: Vec<PatientId>) -> Result<()> {
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let read = |row: &Row<'_>| Ok((row.get::<PatientId>(0)?, row.get::<i64>(1)?));
+        if self.db.read_by_name(unknown, HAVE_ROWS, read).await?.is_empty() {
+            return Ok(());
+        }
+        Err(StoreError::Damaged("latest values: the row of a patient who has samples is not there".to_owned()))
     }
 }
 
+/// Between the JSON and its checksum, in hexadecimal digits. No JSON of numbers and names has it.
+const BEFORE_SUM: char = '#';
+
 /// The latest values of a patient's row; none where it has no text.
-pub(super) fn parse(text: Option<&str>) -> Result<LatestValues> {
+///
+/// # Errors
+/// [`StoreError::Damaged`] when the text is not what was stored.
+pub(super) fn parse(patient: &PatientId, text: Option<&str>) -> Result<LatestValues> {
     let Some(text) = text else { return Ok(LatestValues::default()) };
-    serde_json::from_str(text).map_err(|error| StoreError::Damaged(error.to_string()))
+    let damaged = |reason: String| StoreError::Damaged(format!("latest values: {reason}"));
+    // Texts of before there were sums have none.
+    let (json, sum) = text.rsplit_once(BEFORE_SUM).map_or((text, None), |(json, sum)| (json, Some(sum)));
+    if sum.is_some_and(|sum| sum != sum_of(patient, json)) {
+        return Err(damaged("the checksum is another one".to_owned()));
+    }
+    serde_json::from_str(json).map_err(|error| damaged(error.to_string()))
 }
 
-/// The text that a patient's row keeps; `None` for no values.
-pub(super) fn to_text(values: &LatestValues) -> Result<Option<String>> {
+/// The text that a patient's row keeps, with its checksum; `None` for no values.
+pub(super) fn to_text(patient: &PatientId, values: &LatestValues) -> Result<Option<String>> {
     if values.is_empty() {
         return Ok(None);
     }
-    serde_json::to_string(values).map(Some).map_err(|error| StoreError::Damaged(error.to_string()))
+    let mut text = serde_json::to_string(values).map_err(|error| StoreError::Damaged(error.to_string()))?;
+    let sum = sum_of(patient, &text);
+    text.push(BEFORE_SUM);
+    text.push_str(&sum);
+    Ok(Some(text))
+}
+
+fn sum_of(patient: &PatientId, json: &str) -> String {
+    format!("{:x}", checksum::of_row(Of::Latest, patient, &[], checksum::of_bytes(json.as_bytes())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vitals::latest::Timed;
+
+    #[test]
+    fn texts_are_read_back_and_every_flipped_bit_is_found() {
+        let ada = PatientId::new("ada");
+        let heart_rate = Some(Timed { value: 61.0, timestamp_ms: 1_763_640_000_000 });
+        let values = LatestValues { heart_rate, ..LatestValues::default() };
+        let text = to_text(&ada, &values).expect("a text").expect("values");
+        assert_eq!(parse(&ada, Some(&text)).expect("values"), values);
+        assert!(parse(&PatientId::new("bob"), Some(&text)).is_err());
+        for bit in 0..text.len() * 8 {
+            let mut bytes = text.clone().into_bytes();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            // A database answers no text that is not UTF-8.
+            if let Ok(flipped) = String::from_utf8(bytes) {
+                assert!(parse(&ada, Some(&flipped)).is_err(), "{flipped}");
+            }
+        }
+    }
+
+    #[test]
+    fn texts_of_before_have_no_checksum() {
+        let values = parse(&PatientId::new("ada"), Some("{}")).expect("values");
+        assert!(values.is_empty());
+    }
 }

@@ -3,17 +3,21 @@
 mod afib;
 mod alarms;
 pub(crate) mod changes;
+pub(crate) mod chunk_counts;
 mod chunks;
 mod claims;
 mod commit;
+pub(crate) mod damage;
 pub(crate) mod db;
 mod derived;
+mod stored_counts;
 mod devices;
 pub(crate) mod due;
 mod erasure;
 pub(crate) mod exports;
 mod failures;
 mod hours;
+mod identity;
 mod inputs;
 mod jobs;
 mod latest;
@@ -24,16 +28,24 @@ mod oauth;
 mod open_hours;
 pub(crate) mod patient_tables;
 mod patients;
+#[cfg(any(test, feature = "planned-failures"))]
+mod planned_damage;
 pub(crate) mod reader;
+mod restored;
 mod retention;
+mod scrub;
 mod sealed;
 mod sessions;
 mod settings;
 mod signing_keys;
 mod slots;
+pub(crate) mod stored_chunk;
+mod stored_derived;
 mod summaries;
 mod sync;
 mod tally;
+mod unverified;
+mod verify;
 mod zones;
 
 pub use afib::AfHourRow;
@@ -41,8 +53,8 @@ pub use alarms::Alarm;
 pub use changes::HealthChange;
 pub use claims::{Claim, DueRange};
 pub use commit::{CommitOutcome, DerivationCommit, LatestChange};
+pub use damage::DamagedObjects;
 pub use db::HealthDb;
-#[cfg(test)]
 pub(crate) use db::MIGRATIONS;
 pub use devices::{Device, DeviceReport};
 pub use due::AHEAD_MS;
@@ -55,12 +67,17 @@ pub use messages::PendingEntries;
 pub use nodes::NodeView;
 pub use oauth::{AuthorizationCode, OauthRefreshToken};
 pub use patients::{HealthPatient, Profile};
+#[cfg(any(test, feature = "planned-failures"))]
+pub use planned_damage::DamageTarget;
 pub use retention::Retirement;
+pub use scrub::{DamagedRowCount, ScrubState};
 pub use sessions::{HealthSession, IntakeFacts};
 pub use slots::SlotRow;
 pub use summaries::SummaryRow;
 pub use sync::{Counts, Sync, SyncId, SyncOutcome};
 pub use tally::{LocalQuarter, TallyRow};
+pub use unverified::UnverifiedRows;
+pub use verify::{DamageFinding, WalkPart, WalkPosition};
 
 /// Every statement on this database, for the test that prepares each on both engines.
 #[cfg(test)]
@@ -69,16 +86,20 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         afib::TEXTS,
         alarms::TEXTS,
         changes::TEXTS,
+        chunk_counts::TEXTS,
         chunks::TEXTS,
         claims::TEXTS,
         commit::TEXTS,
+        damage::TEXTS,
         db::TEXTS,
         derived::TEXTS,
+        stored_counts::TEXTS,
         devices::TEXTS,
         due::TEXTS,
         erasure::TEXTS,
         exports::TEXTS,
         hours::TEXTS,
+        identity::TEXTS,
         inputs::TEXTS,
         jobs::TEXTS,
         latest::TEXTS,
@@ -88,7 +109,10 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         open_hours::TEXTS,
         patient_tables::TEXTS,
         patients::TEXTS,
+        planned_damage::TEXTS,
+        restored::TEXTS,
         retention::TEXTS,
+        scrub::TEXTS,
         sessions::TEXTS,
         settings::TEXTS,
         slots::TEXTS,
@@ -96,6 +120,8 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         sync::TEXTS[0],
         sync::TEXTS[1],
         tally::TEXTS,
+        unverified::TEXTS,
+        verify::TEXTS,
         zones::TEXTS,
         crate::segment::TEXTS,
         crate::segment::SEAL_TEXTS,

@@ -1,20 +1,25 @@
 //! Entries of NEWS over time.
 
 use runtime::HashMap;
+use vitals::derivation::Output;
 use vitals::news_timeline::NewsEntry;
 
 use super::HealthDb;
+use super::stored_counts;
+use super::stored_derived::{StoredDerived, derived_columns};
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
 use crate::texts::{list_of_64, sql};
 
 sql! {
-    FIND_NEWEST = "SELECT body FROM derived WHERE patient = $1 AND output = 5 ORDER BY key DESC LIMIT 1";
-    FIND_BEFORE = "SELECT body FROM derived WHERE patient = $1 AND output = 5 AND key < $2 ORDER BY key DESC LIMIT 1";
-    FIND_BETWEEN = "SELECT body FROM derived
-        WHERE patient = $1 AND output = 5 AND key >= $2 AND key <= $3 ORDER BY key";
-    NEWEST_OF = concat!("SELECT n.patient, n.body FROM derived n WHERE n.patient IN (", list_of_64!(), ") AND n.output = 5
+    FIND_NEWEST = concat!("SELECT patient, ", derived_columns!(), " FROM derived
+        WHERE patient = $1 AND output = 5 ORDER BY key DESC LIMIT 1");
+    FIND_BEFORE = concat!("SELECT patient, ", derived_columns!(), " FROM derived
+        WHERE patient = $1 AND output = 5 AND key < $2 ORDER BY key DESC LIMIT 1");
+    FIND_BETWEEN = concat!("SELECT patient, ", derived_columns!(), " FROM derived
+        WHERE patient = $1 AND output = 5 AND key >= $2 AND key <= $3 ORDER BY key");
+    NEWEST_OF = concat!("SELECT patient, ", derived_columns!(), " FROM derived n WHERE n.patient IN (", list_of_64!(), ") AND n.output = 5
         AND n.key = (SELECT MAX(m.key) FROM derived m WHERE m.patient = n.patient AND m.output = 5)");
 }
 
@@ -22,12 +27,22 @@ impl HealthDb {
     /// A patient's newest entry.
     pub async fn newest_news(&self, patient: &PatientId) -> Result<Option<NewsEntry>> {
         let patient = patient.clone();
-        self.db.read_single(async move |tx| tx.query_opt(FIND_NEWEST, &[&patient], read_entry).await).await
+        let read = async move |tx: &Tx<'_>| {
+            let newest = tx.query_opt(FIND_NEWEST, &[&patient], read_entry).await?;
+            // A hidden one would leave an older score as the newest.
+            let from_ms = newest.as_ref().map_or(0, |entry| entry.time_ms);
+            stored_counts::compare(tx, &patient, Output::News, (from_ms, i64::MAX)).await?;
+            Ok(newest)
+        };
+        self.db.read_single(read).await
     }
 
     /// The newest entry of several patients, by patient; those without any are left out.
     pub async fn newest_news_of_patients(&self, patients: Vec<PatientId>) -> Result<HashMap<PatientId, NewsEntry>> {
-        let read = |row: &Row<'_>| Ok((row.get(0)?, parse_entry(&row.get::<Vec<u8>>(1)?)?));
+        let read = |row: &Row<'_>| {
+            let (patient, stored) = StoredDerived::read_with_patient(row)?;
+            Ok((patient, parse_entry(&stored.body)?))
+        };
         self.db.read_by_name(patients, NEWEST_OF, read).await
     }
 
@@ -41,12 +56,16 @@ impl HealthDb {
     /// A patient's entries from a time to another, ms, both included, in the order of time.
     pub async fn news_between(&self, patient: &PatientId, from_ms: i64, to_ms: i64) -> Result<Vec<NewsEntry>> {
         let patient = patient.clone();
-        self.db.read(async move |tx| tx.query(FIND_BETWEEN, &[&patient, &from_ms, &to_ms], read_entry).await).await
+        let read = async move |tx: &Tx<'_>| {
+            stored_counts::compare(tx, &patient, Output::News, (from_ms, to_ms)).await?;
+            tx.query(FIND_BETWEEN, &[&patient, &from_ms, &to_ms], read_entry).await
+        };
+        self.db.read(read).await
     }
 }
 
 fn read_entry(row: &Row<'_>) -> Result<NewsEntry> {
-    parse_entry(&row.get::<Vec<u8>>(0)?)
+    parse_entry(&StoredDerived::read_with_patient(row)?.1.body)
 }
 
 fn parse_entry(body: &[u8]) -> Result<NewsEntry> {

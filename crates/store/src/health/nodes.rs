@@ -34,7 +34,10 @@ sql! {
     REMOVE = "DELETE FROM node WHERE id = $1 AND beat = $2";
     LEAVE = "DELETE FROM node WHERE id = $1";
     FREE_JOBS = "UPDATE job SET node = NULL, ready_ms = $2 WHERE node = $1";
-    FREE_PATIENTS = "UPDATE patient SET fold_node = NULL, fold_lease_until_ms = 0 WHERE fold_node = $1";
+    /// A row that somebody holds is left out, and its lease ends by time: the node that has died may be one that froze in
+    /// the middle of a transaction, and the work of all its other patients is to pass on.
+    FREE_PATIENTS = "UPDATE patient SET fold_node = NULL, fold_lease_until_ms = 0 WHERE uuid IN
+        (SELECT uuid FROM patient WHERE fold_node = $1 /*postgres FOR UPDATE SKIP LOCKED postgres*/)";
 }
 
 /// What a node sees when it looks for work.

@@ -76,6 +76,11 @@ sql! {
     FIND_CODE = concat!("SELECT ", code_columns!(), " FROM oauth_code WHERE code_hash = $1");
     REDEEM = "UPDATE oauth_code SET family = $2 WHERE code_hash = $1 AND family IS NULL";
     DROP_CODE = "DELETE FROM oauth_code WHERE code_hash = $1";
+    /// A consent is in use while a code can be redeemed for it, or a token opens data or can be refreshed.
+    CONSENTS_IN_USE = "SELECT s.consent FROM session s JOIN session f ON f.id = s.family
+        WHERE s.patient = $1 AND s.consent IS NOT NULL AND s.ended_ms IS NULL AND f.ended_ms IS NULL
+            AND (s.refresh_until_ms > $2 OR s.expires_ms > $2)
+        UNION SELECT consent FROM oauth_code WHERE patient = $1 AND family IS NULL AND expires_ms > $2";
     PURGE_CODES = "DELETE FROM oauth_code WHERE expires_ms < $1";
     ADD_TOKEN = "INSERT INTO oauth_refresh_token (token_hash, family, scope, refresh_until_ms)
         VALUES ($1, $2, $3, $4)";
@@ -89,8 +94,9 @@ sql! {
 impl HealthDb {
     /// Adds a code. [`StoreError::Gone`](crate::StoreError::Gone) when the patient is not there.
     pub async fn add_code(&self, code: AuthorizationCode) -> Result<()> {
+        let owner = code.patient.clone();
         self.db
-            .write(async move |tx| {
+            .write_of(owner.as_str(), async move |tx| {
                 hold_patient(tx, &code.patient).await?;
                 tx.execute(
                     ADD_CODE,
@@ -127,9 +133,9 @@ impl HealthDb {
     /// Redeems a code for the first tokens of a family. False, and nothing is written, when it was redeemed before or
     /// is gone. [`StoreError::Gone`](crate::StoreError::Gone) when the patient is not there.
     pub async fn redeem_code(&self, code_hash: &[u8], session: HealthSession, token_hash: Vec<u8>) -> Result<bool> {
-        let code_hash = code_hash.to_owned();
+        let (owner, code_hash) = (session.patient.clone(), code_hash.to_owned());
         self.db
-            .write(async move |tx| {
+            .write_of(owner.as_str(), async move |tx| {
                 hold_patient(tx, &session.patient).await?;
                 // The update decides: of two requests with one code the second finds a family.
                 if tx.execute(REDEEM, &[&code_hash, &session.family]).await? == 0 {
@@ -158,12 +164,14 @@ impl HealthDb {
         successor: Successor,
     ) -> Result<Refreshed<HealthSession>> {
         let (token_hash, scope) = (token_hash.to_owned(), scope.to_owned());
+        // The patient of a token never changes.
+        let before = self.oauth_refresh_token(&token_hash).await?;
+        let Some(OauthRefreshToken { patient: owner, .. }) = before else { return Ok(Refreshed::Ended) };
+        let patient = owner.clone();
         self.db
-            .write(async move |tx| {
-                // Read once to know the patient, who is held before the token as in an erasure; the other order could
-                // deadlock with it.
-                let Some(before) = find_token(tx, &token_hash).await? else { return Ok(Refreshed::Ended) };
-                hold_patient(tx, &before.patient).await?;
+            .write_of(owner.as_str(), async move |tx| {
+                // The patient before the token, as in an erasure; the other order could deadlock with it.
+                hold_patient(tx, &patient).await?;
                 tx.put(HOLD_TOKEN, &[&token_hash]).await?;
                 let Some(old) = find_token(tx, &token_hash).await? else { return Ok(Refreshed::Ended) };
                 let now_ms = successor.issued_ms;
@@ -188,6 +196,12 @@ impl HealthDb {
                 }
             })
             .await
+    }
+
+    /// The consents of a patient which a code or a token still rests on.
+    pub async fn consents_in_use(&self, patient: &PatientId, now_ms: i64) -> Result<Vec<ConsentId>> {
+        let patient = patient.clone();
+        self.db.read(async move |tx| tx.query(CONSENTS_IN_USE, &[&patient, &now_ms], |row| row.get(0)).await).await
     }
 
     /// Removes codes that ended before a time, and refresh tokens that could be used until before another. Answers how

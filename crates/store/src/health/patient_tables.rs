@@ -7,7 +7,10 @@ use crate::texts::sql;
 sql! {
     CHUNK = "DELETE FROM chunk WHERE patient = $1";
     SEGMENT = "DELETE FROM segment WHERE patient = $1";
+    DAMAGED_ROW = "DELETE FROM damaged_row WHERE patient = $1";
+    DAMAGED_OBJECT = "DELETE FROM damaged_object WHERE patient = $1";
     OPEN_HOUR = "DELETE FROM open_hour WHERE patient = $1";
+    UNVERIFIED = "DELETE FROM unverified WHERE patient = $1";
     TALLY = "DELETE FROM tally WHERE patient = $1";
     DUE = "DELETE FROM due WHERE patient = $1";
     SLOTS = "DELETE FROM derived WHERE patient = $1 AND output = 1";
@@ -16,6 +19,7 @@ sql! {
     NEWS = "DELETE FROM derived WHERE patient = $1 AND output = 5";
     /// Whatever else is computed.
     DERIVED = "DELETE FROM derived WHERE patient = $1";
+    STORED_COUNT = "DELETE FROM stored_count WHERE patient = $1";
     LATEST = "UPDATE patient SET latest = NULL WHERE uuid = $1 AND latest IS NOT NULL";
     PATIENT_SETTING = "DELETE FROM patient_setting WHERE patient = $1";
     PATIENT_ALARM = "DELETE FROM patient_alarm WHERE patient = $1";
@@ -37,10 +41,13 @@ sql! {
 
 /// The kind that a receipt counts the rows of a table under, or nothing for rows that mean nothing to anybody, and the
 /// statement that removes those of a patient.
-pub(crate) const DELETE: [(&str, &str); 24] = [
+pub(crate) const DELETE: [(&str, &str); 28] = [
     ("chunks", CHUNK),
     ("segments", SEGMENT),
+    ("", DAMAGED_OBJECT),
+    ("", DAMAGED_ROW),
     ("", OPEN_HOUR),
+    ("", UNVERIFIED),
     ("", TALLY),
     ("", DUE),
     ("slots", SLOTS),
@@ -48,6 +55,7 @@ pub(crate) const DELETE: [(&str, &str); 24] = [
     ("afib_hours", AF_HOURS),
     ("news_entries", NEWS),
     ("", DERIVED),
+    ("", STORED_COUNT),
     ("latest_values", LATEST),
     ("settings", PATIENT_SETTING),
     ("alarms", PATIENT_ALARM),

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::db::HealthDb;
 use super::{due, settings};
-use crate::engine::Tx;
-use crate::error::Result;
+use crate::checksum::{self, Of};
+use crate::engine::{Columns, Row, Tx};
+use crate::error::{Result, StoreError};
 use crate::ids::{GroupCode, PatientId};
 use crate::names::Gender;
 use crate::texts::{list_of_64, record, sql};
@@ -56,15 +57,22 @@ record! {
 }
 
 record! {
-    patient_columns!(""), read_patient(row) -> HealthPatient {
+    patient_columns!(""), read_patient(columns) -> HealthPatient {
         uuid, record_id, customer_code, profile <- profile_columns!(read_profile), created_ms, updated_ms, last_sync_ms,
     }
 }
 
+/// The columns that [`read_checked`] reads, in its order; to be used inside `concat!`.
+macro_rules! checked_columns {
+    () => {
+        concat!(patient_columns!(), ", profile_sum")
+    };
+}
+
 sql! {
     PUT = "INSERT INTO patient (uuid, record_id, customer_code, birthday, gender, height, weight, skin_color,
-        hair_density, time_zone, created_ms, updated_ms, arrivals, fold_token, fold_lease_until_ms, derivations)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, 0, 0, 0, $12)
+        hair_density, time_zone, created_ms, updated_ms, arrivals, fold_token, fold_lease_until_ms, derivations,
+        profile_sum) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, 0, 0, 0, $12, $13)
         ON CONFLICT (uuid) DO UPDATE SET
         customer_code = COALESCE(excluded.customer_code, patient.customer_code),
         birthday = COALESCE(excluded.birthday, patient.birthday),
@@ -74,9 +82,11 @@ sql! {
         skin_color = COALESCE(excluded.skin_color, patient.skin_color),
         hair_density = COALESCE(excluded.hair_density, patient.hair_density),
         time_zone = COALESCE(excluded.time_zone, patient.time_zone),
-        updated_ms = excluded.updated_ms";
-    FIND = concat!("SELECT ", patient_columns!(), " FROM patient WHERE uuid = $1");
-    FIND_ALL = concat!("SELECT ", patient_columns!(), " FROM patient WHERE uuid IN (", list_of_64!(), ")");
+        updated_ms = excluded.updated_ms, profile_sum = excluded.profile_sum";
+    FIND = concat!("SELECT ", checked_columns!(), " FROM patient WHERE uuid = $1");
+    FIND_ALL = concat!("SELECT ", checked_columns!(), " FROM patient WHERE uuid IN (", list_of_64!(), ")");
+    /// With the latest values behind the other columns.
+    FIND_AFTER = concat!("SELECT ", checked_columns!(), ", latest FROM patient WHERE uuid > $1 ORDER BY uuid LIMIT $2");
     IS_ERASED = "SELECT uuid FROM erased_patient WHERE uuid = $1";
     DELETE = "DELETE FROM patient WHERE uuid = $1";
 }
@@ -85,13 +95,13 @@ impl HealthDb {
     /// The patient with this uuid.
     pub async fn patient(&self, uuid: &PatientId) -> Result<Option<HealthPatient>> {
         let uuid = uuid.clone();
-        self.db.look_up(async move |tx| tx.query_opt(FIND, &[&uuid], read_patient).await).await
+        self.db.look_up(async move |tx| tx.query_opt(FIND, &[&uuid], read_checked).await).await
     }
 
     /// The patients with these uuids, by uuid; the unknown are left out.
     pub async fn patients(&self, uuids: Vec<PatientId>) -> Result<HashMap<PatientId, HealthPatient>> {
         self.db
-            .read_by_name(uuids, FIND_ALL, |row| read_patient(row).map(|patient| (patient.uuid.clone(), patient)))
+            .read_by_name(uuids, FIND_ALL, |row| read_checked(row).map(|patient| (patient.uuid.clone(), patient)))
             .await
     }
 }
@@ -109,7 +119,8 @@ pub(super) struct KnownAs<'change> {
 pub(super) async fn put(tx: &Tx<'_>, uuid: &PatientId, known: KnownAs<'_>, at_ms: i64) -> Result<()> {
     let KnownAs { record_id, customer_code, profile } = known;
     // What is known is compared below: a change that repeats it must not have all days computed again.
-    let before = tx.query_opt(FIND, &[&uuid], read_patient).await?;
+    let before = tx.query_opt(FIND, &[&uuid], read_checked).await?;
+    let merged = before.as_ref().map_or_else(|| profile.clone(), |before| profile.over(&before.profile));
     tx.put(
         PUT,
         &[
@@ -125,6 +136,7 @@ pub(super) async fn put(tx: &Tx<'_>, uuid: &PatientId, known: KnownAs<'_>, at_ms
             &profile.time_zone,
             &at_ms,
             &vitals::derivation::versions(),
+            &profile_sum(uuid, &merged)?,
         ],
     )
     .await?;
@@ -143,7 +155,63 @@ pub(super) async fn put(tx: &Tx<'_>, uuid: &PatientId, known: KnownAs<'_>, at_ms
     }
 }
 
+/// What a walk reads of a patient.
+pub(super) struct WalkedPatient {
+    pub uuid: PatientId,
+    /// The profile, or how it is damaged.
+    pub profile: Result<Profile>,
+    /// The text of the latest values.
+    pub latest: Option<String>,
+}
+
+/// Up to `limit` patients behind a uuid, in the order of uuids.
+pub(super) async fn after(tx: &Tx<'_>, uuid: &str, limit: i64) -> Result<Vec<WalkedPatient>> {
+    /// Columns of [`checked_columns!`].
+    const CHECKED: usize = 14;
+    let read = |row: &Row<'_>| {
+        let profile = read_checked(row).map(|patient| patient.profile);
+        Ok(WalkedPatient { uuid: row.get(0)?, profile, latest: row.get(CHECKED)? })
+    };
+    tx.query(FIND_AFTER, &[&uuid, &limit], read).await
+}
+
+/// Reads [`checked_columns!`], and compares the profile with its sum.
+fn read_checked(row: &Row<'_>) -> Result<HealthPatient> {
+    let mut columns = Columns::of(row);
+    let patient = read_patient(&mut columns)?;
+    check_profile(&patient.uuid, &patient.profile, columns.take()?)?;
+    Ok(patient)
+}
+
+/// Compares what formulas take of a profile with its checksum.
+pub(super) fn check_profile(patient: &PatientId, profile: &Profile, sum: Option<i64>) -> Result<()> {
+    if checksum::is_intact(sum, profile_sum(patient, profile)?) {
+        return Ok(());
+    }
+    Err(StoreError::Damaged("the checksum of a profile is another one".to_owned()))
+}
+
+fn profile_sum(patient: &PatientId, profile: &Profile) -> Result<i64> {
+    let Profile { birthday, gender, height, weight, time_zone, .. } = profile;
+    let text = serde_json::to_vec(&(birthday, gender, height, weight, time_zone));
+    let text = text.map_err(|error| StoreError::Damaged(error.to_string()))?;
+    Ok(checksum::of_row(Of::Profile, patient, &[], checksum::of_bytes(&text)))
+}
+
 impl Profile {
+    /// The profile after this change of a known one.
+    fn over(&self, known: &Profile) -> Profile {
+        Profile {
+            birthday: self.birthday.clone().or_else(|| known.birthday.clone()),
+            gender: self.gender.or(known.gender),
+            height: self.height.or(known.height),
+            weight: self.weight.or(known.weight),
+            skin_color: self.skin_color.or(known.skin_color),
+            hair_density: self.hair_density.or(known.hair_density),
+            time_zone: self.time_zone.clone().or_else(|| known.time_zone.clone()),
+        }
+    }
+
     /// Whether setting this over what was known changes something that a formula takes: days have to be computed again.
     fn changes_formulas(&self, known: &Profile) -> bool {
         fn changes<T: PartialEq>(new: Option<&T>, known: Option<&T>) -> bool {

@@ -6,8 +6,8 @@ use vitals::block::Block;
 use vitals::merge::overlay;
 use vitals::registry::{Channel, DataType};
 
-use super::chunks;
 use super::db::HealthDb;
+use super::{chunk_counts, chunks};
 use crate::engine::blocking;
 use crate::error::Result;
 use crate::ids::PatientId;
@@ -23,6 +23,7 @@ impl HealthDb {
         let patient = patient.clone();
         let found = self.db.read(async move |tx| {
             let segments = segments_between(tx, &patient, data_type, from_us, to_us).await?;
+            chunk_counts::compare(tx, &patient, data_type, (from_us, to_us)).await?;
             let chunks = chunks::overlapping(tx, &patient, data_type, from_us, to_us).await?;
             if segments.is_empty() {
                 return Ok((segments, merge(chunks, from_us, to_us)));
@@ -33,7 +34,7 @@ impl HealthDb {
         if segments.is_empty() {
             return Ok(chunks);
         }
-        let mut arrived = self.sealed_rows(&segments, data_type, from_us, to_us, None).await?;
+        let mut arrived = self.sealed_rows(&segments, from_us, to_us, None).await?;
         arrived.extend(chunks);
         blocking(move || Ok(merge(arrived, from_us, to_us))).await
     }

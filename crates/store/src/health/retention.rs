@@ -12,8 +12,9 @@ use vitals::registry::DataType;
 
 use super::db::HealthDb;
 use super::messages;
+use super::settings::{read_setting, setting_columns};
 use crate::audit_entry::NewAuditEntry;
-use crate::engine::{Param, Row, Tx};
+use crate::engine::{Columns, Param, Row, Tx, Work};
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
 use crate::segment::catalog::{UnsealedPeriod, segments_between};
@@ -21,12 +22,12 @@ use crate::segment::period::SealedPeriod;
 use crate::texts::sql;
 
 sql! {
-    RULES = "SELECT patient, body FROM patient_setting AS s WHERE name = $1 AND valid_from_ms <= $2
+    RULES = concat!("SELECT patient, ", setting_columns!(), " FROM patient_setting AS s WHERE name = $1 AND valid_from_ms <= $2
         AND valid_from_ms = (SELECT MAX(valid_from_ms) FROM patient_setting
             WHERE patient = s.patient AND name = s.name AND valid_from_ms <= $2)
-        ORDER BY patient";
-    RULE_OF = "SELECT body FROM patient_setting WHERE patient = $1 AND name = $2 AND valid_from_ms <= $3
-        ORDER BY valid_from_ms DESC LIMIT 1";
+        ORDER BY patient");
+    RULE_OF = concat!("SELECT ", setting_columns!(), " FROM patient_setting
+        WHERE patient = $1 AND name = $2 AND valid_from_ms <= $3 ORDER BY valid_from_ms DESC LIMIT 1");
     RETIRED_OF = "SELECT data_type, before_us FROM retired WHERE patient = $1";
     COUNT_BEFORE = "SELECT CAST(COALESCE(SUM(samples), 0) AS BIGINT) FROM tally
         WHERE patient = $1 AND data_type = $2 AND quarter_us < $3";
@@ -36,6 +37,7 @@ sql! {
         CASE WHEN excluded.before_us > retired.before_us THEN excluded.before_us ELSE retired.before_us END";
     DELETE_TALLY = "DELETE FROM tally WHERE patient = $1 AND data_type = $2 AND quarter_us < $3";
     DELETE_CHUNKS = "DELETE FROM chunk WHERE patient = $1 AND data_type = $2 AND last_us < $3";
+    DELETE_UNVERIFIED = "DELETE FROM unverified WHERE patient = $1 AND data_type = $2 AND last_us < $3";
     DELETE_DUE = "DELETE FROM due WHERE patient = $1 AND data_type = $2 AND last_us < $3";
     DELETE_HOURS = "DELETE FROM open_hour WHERE patient = $1 AND data_type = $2 AND hour_us < $3";
     DELETE_SEGMENT = "DELETE FROM segment WHERE patient = $1 AND data_type = $2 AND period_start_us = $3";
@@ -57,14 +59,22 @@ impl HealthDb {
     /// The value that a setting has for each patient at a time, JSON, by uuid.
     pub async fn settings_named(&self, name: SettingName, now_ms: i64) -> Result<Vec<(PatientId, String)>> {
         let name = name.name();
-        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let read = |row: &Row<'_>| {
+            let mut columns = Columns::of(row);
+            let patient: PatientId = columns.take()?;
+            let rule = read_setting(&patient, &mut columns)?;
+            Ok((patient, rule.body))
+        };
         self.db.read(async move |tx| tx.query(RULES, &[&name, &now_ms], read).await).await
     }
 
     /// The value that a setting has for a patient at a time, JSON.
     pub async fn setting_at(&self, patient: &PatientId, name: SettingName, now_ms: i64) -> Result<Option<String>> {
         let (patient, name) = (patient.clone(), name.name());
-        let read = async move |tx: &Tx<'_>| tx.query_opt(RULE_OF, &[&patient, &name, &now_ms], |row| row.get(0)).await;
+        let read = async move |tx: &Tx<'_>| {
+            let rule = |row: &Row<'_>| Ok(read_setting(&patient, &mut Columns::of(row))?.body);
+            tx.query_opt(RULE_OF, &[&patient, &name, &now_ms], rule).await
+        };
         self.db.read_single(read).await
     }
 
@@ -97,7 +107,9 @@ impl HealthDb {
         let whole = retirement.clone();
         // Rows and catalog before the object that straddles the time: after a crash between them the next run finds the
         // time noted and seals again, while the other order would count rows that are gone.
-        self.db.write(async move |tx| retire_whole(tx, &whole, entry.as_ref(), now_ms).await).await?;
+        let deletion = async move |tx: &Tx<'_>| retire_whole(tx, &whole, entry.as_ref(), now_ms).await;
+        let db = self.db.with_deadlines_of(Work::Deletion);
+        db.write_of(retirement.patient.as_str(), deletion).await?;
         let Retirement { patient, data_type, before_us } = retirement;
         let (data_type, before_us) = (*data_type, *before_us);
         let period = SealedPeriod::of(data_type, before_us);
@@ -127,7 +139,7 @@ async fn retire_whole(tx: &Tx<'_>, retirement: &Retirement, entry: Option<&NewAu
         messages::enqueue(tx, patient, entry, None, now_ms).await?;
     }
     let params: [&dyn Param; 3] = [patient, &number, before_us];
-    for text in [NOTE, DELETE_TALLY, DELETE_CHUNKS, DELETE_DUE, DELETE_HOURS] {
+    for text in [NOTE, DELETE_TALLY, DELETE_CHUNKS, DELETE_UNVERIFIED, DELETE_DUE, DELETE_HOURS] {
         tx.put(text, &params).await?;
     }
     for segment in segments_between(tx, patient, *data_type, i64::MIN, before_us - 1).await? {

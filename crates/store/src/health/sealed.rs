@@ -4,30 +4,73 @@ use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
 
 use super::HealthDb;
-use crate::error::Result;
-use crate::segment::{SegmentReader, SegmentRow};
+use crate::error::{Result, of_rows};
+use crate::ids::PatientId;
+use crate::segment::{SegmentReader, SegmentRow, verify};
 
 impl HealthDb {
+    /// Opens a sealed file. One of before there were checksums of its blocks is read whole first, once in the life of the
+    /// process.
+    pub(crate) async fn open_sealed(&self, segment: &SegmentRow) -> Result<SegmentReader> {
+        let SegmentRow { data_type, object, .. } = segment;
+        let opened = async {
+            if object.tail.is_none() {
+                let compared = self.whole_files.check(&self.objects, object).await;
+                of_rows(compared, data_type.name(), (object.first_us, object.last_us))?;
+            }
+            SegmentReader::open(&self.objects, object, *data_type).await
+        };
+        let opened = opened.await;
+        self.heeding(&object.path, opened).await
+    }
+
+    /// The same for what writes the rows into another file: damage anywhere in the file must not be taken over.
+    pub(crate) async fn open_to_merge(&self, segment: &SegmentRow) -> Result<SegmentReader> {
+        let SegmentRow { data_type, object, .. } = segment;
+        let compared = verify::compare(&self.objects, object).await;
+        let compared = of_rows(compared, data_type.name(), (object.first_us, object.last_us));
+        self.heeding(&object.path, compared).await?;
+        SegmentReader::open(&self.objects, object, *data_type).await
+    }
+
     /// The rows that these segments hold in a range (µs, both ends included); of one channel, or of all. Several
     /// blocks of a channel follow each other in the order of time.
     pub(crate) async fn sealed_rows(
         &self,
         segments: &[SegmentRow],
-        data_type: DataType,
         from_us: i64,
         to_us: i64,
         channel: Option<Channel>,
     ) -> Result<Vec<Block>> {
         let mut rows = Vec::new();
         for segment in segments {
-            let object = &segment.object;
-            let reader = SegmentReader::open(&self.objects, &object.path, object.bytes, data_type).await?;
+            let reader = self.open_sealed(segment).await?;
             let channels = channel.as_ref().map(std::slice::from_ref);
             let mut pieces = reader.read(from_us..=to_us, channels)?;
-            while let Some(blocks) = pieces.next().await? {
+            loop {
+                let blocks = pieces.next().await;
+                let Some(blocks) = self.heeding(&segment.object.path, blocks).await? else { break };
                 rows.extend(blocks);
             }
         }
         Ok(rows)
+    }
+
+    /// Whether the sealed files that reach into a range (µs, both ends included) can be opened, but for the first: a
+    /// reader meets that at once. Where a range lies within one file nothing is read.
+    ///
+    /// # Errors
+    /// [`StoreError::DamagedRows`](crate::StoreError::DamagedRows) when one is missing or damaged.
+    pub async fn check_later_segments(
+        &self,
+        patient: &PatientId,
+        data_type: DataType,
+        from_us: i64,
+        to_us: i64,
+    ) -> Result<()> {
+        for segment in self.segments_between(patient, data_type, from_us, to_us).await?.iter().skip(1) {
+            self.open_sealed(segment).await?;
+        }
+        Ok(())
     }
 }

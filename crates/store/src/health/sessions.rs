@@ -96,8 +96,9 @@ sql! {
 impl HealthDb {
     /// Adds the first session of a family. [`StoreError::Gone`] when the patient is not there.
     pub async fn add_session(&self, session: HealthSession) -> Result<()> {
+        let owner = session.patient.clone();
         self.db
-            .write(async move |tx| {
+            .write_of(owner.as_str(), async move |tx| {
                 hold_patient(tx, &session.patient).await?;
                 add(tx, &session).await
             })
@@ -146,11 +147,13 @@ impl HealthDb {
         grace_ms: i64,
     ) -> Result<Refreshed<HealthSession>> {
         let id = id.clone();
+        // The patient of a session never changes.
+        let Some(HealthSession { patient: owner, .. }) = self.session(&id).await? else { return Ok(Refreshed::Ended) };
+        let patient = owner.clone();
         self.db
-            .write(async move |tx| {
+            .write_of(owner.as_str(), async move |tx| {
                 // The patient before their session, in the order in which erasure takes them.
-                let Some(before) = find(tx, &id).await? else { return Ok(Refreshed::Ended) };
-                hold_patient(tx, &before.patient).await?;
+                hold_patient(tx, &patient).await?;
                 tx.put(HOLD, &[&id]).await?;
                 // Once more under the lock: another refresh of the same token may have replaced it meanwhile.
                 let Some(old) = find(tx, &id).await? else { return Ok(Refreshed::Ended) };

@@ -10,19 +10,29 @@ use vitals::zone::SECOND_US;
 
 use super::db::HealthDb;
 use super::due;
-use crate::engine::Tx;
+use crate::checksum::{self, Of};
+use crate::engine::{Columns, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
 use crate::texts::sql;
 
+/// The columns that [`read_setting`] reads, in its order; to be used inside `concat!`.
+macro_rules! setting_columns {
+    () => {
+        "name, valid_from_ms, body, sum"
+    };
+}
+pub(super) use setting_columns;
+
 sql! {
-    FIND = "SELECT name, valid_from_ms, body FROM patient_setting WHERE patient = $1 ORDER BY name, valid_from_ms";
-    PUT = "INSERT INTO patient_setting (patient, name, valid_from_ms, body) VALUES ($1, $2, $3, $4)
-        ON CONFLICT (patient, name, valid_from_ms) DO UPDATE SET body = excluded.body";
-    FIND_EXACT = "SELECT body FROM patient_setting WHERE patient = $1 AND name = $2 AND valid_from_ms = $3";
+    FIND = concat!("SELECT ", setting_columns!(), " FROM patient_setting WHERE patient = $1
+        ORDER BY name, valid_from_ms");
+    PUT = "INSERT INTO patient_setting (patient, name, valid_from_ms, sum, body) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (patient, name, valid_from_ms) DO UPDATE SET sum = excluded.sum, body = excluded.body";
+    FIND_EXACT = concat!("SELECT ", setting_columns!(), " FROM patient_setting WHERE patient = $1 AND name = $2 AND valid_from_ms = $3");
     HOLD = "UPDATE patient SET updated_ms = $2 WHERE uuid = $1";
-    FIND_VALID = "SELECT body FROM patient_setting WHERE patient = $1 AND name = $2 AND valid_from_ms <= $3
-        ORDER BY valid_from_ms DESC LIMIT 1";
+    FIND_VALID = concat!("SELECT ", setting_columns!(), " FROM patient_setting
+        WHERE patient = $1 AND name = $2 AND valid_from_ms <= $3 ORDER BY valid_from_ms DESC LIMIT 1");
 }
 
 /// A local day that ends after a moment began at most so long before it, wherever in the world it was and is.
@@ -34,25 +44,43 @@ impl HealthDb {
         let patient = patient.clone();
         self.db
             .look_up(async move |tx| {
-                tx.query(FIND, &[&patient], |row| {
-                    Ok(Setting { name: row.get(0)?, valid_from_ms: row.get(1)?, body: row.get(2)? })
-                })
-                .await
+                tx.query(FIND, &[&patient], |row| read_setting(&patient, &mut Columns::of(row))).await
             })
             .await
     }
 
     /// Stores a value of a patient's setting.
     pub async fn put_patient_setting(&self, patient: &PatientId, setting: Setting) -> Result<()> {
-        let patient = patient.clone();
-        self.db
-            .write(async move |tx| {
-                let Setting { name, valid_from_ms, body } = &setting;
-                tx.execute(PUT, &[&patient, name, valid_from_ms, body]).await
-            })
-            .await?;
-        Ok(())
+        let (owner, patient) = (patient, patient.clone());
+        self.db.write_of(owner.as_str(), async move |tx| put(tx, &patient, &setting).await).await
     }
+}
+
+async fn put(tx: &Tx<'_>, patient: &PatientId, setting: &Setting) -> Result<()> {
+    let sum = setting_sum(patient, setting);
+    let Setting { name, valid_from_ms, body } = setting;
+    tx.put(PUT, &[patient, name, valid_from_ms, &sum, body]).await
+}
+
+/// Reads [`setting_columns!`].
+pub(super) fn read_setting(patient: &PatientId, columns: &mut Columns<'_, '_>) -> Result<Setting> {
+    let setting = Setting { name: columns.take()?, valid_from_ms: columns.take()?, body: columns.take()? };
+    check_setting(patient, &setting, columns.take()?)?;
+    Ok(setting)
+}
+
+/// Compares a setting with its checksum.
+pub(super) fn check_setting(patient: &PatientId, setting: &Setting, sum: Option<i64>) -> Result<()> {
+    if checksum::is_intact(sum, setting_sum(patient, setting)) {
+        return Ok(());
+    }
+    Err(StoreError::Damaged("the checksum of a setting is another one".to_owned()))
+}
+
+fn setting_sum(patient: &PatientId, setting: &Setting) -> i64 {
+    let Setting { name, valid_from_ms, body } = setting;
+    let text = format!("{name} {body}");
+    checksum::of_row(Of::Setting, patient, &[*valid_from_ms], checksum::of_bytes(text.as_bytes()))
 }
 
 /// Fields of a setting that are set from a time on; those that are not named keep what was valid.
@@ -68,14 +96,15 @@ pub(super) async fn set_fields(tx: &Tx<'_>, patient: &PatientId, change: FieldCh
     // Syncs of the patient wait, or are done: their rows are either marked here or folded with what is set here.
     tx.execute(HOLD, &[&patient, &at_ms]).await?;
     let unreadable = |error: serde_json::Error| StoreError::Damaged(format!("setting: {error}"));
-    let known = tx.query_opt(FIND_EXACT, &[&patient, &name, &valid_from_ms], |row| row.get::<String>(0)).await?;
+    let read = |row: &Row<'_>| read_setting(patient, &mut Columns::of(row));
+    let known = tx.query_opt(FIND_EXACT, &[&patient, &name, &valid_from_ms], read).await?;
     let mut body: Map<String, Value> = match known {
-        Some(known) => serde_json::from_str(&known).map_err(unreadable)?,
+        Some(known) => serde_json::from_str(&known.body).map_err(unreadable)?,
         None => Map::new(),
     };
     body.extend(fields.clone());
     let body = serde_json::to_string(&body).map_err(unreadable)?;
-    tx.put(PUT, &[&patient, &name, &valid_from_ms, &body]).await?;
+    put(tx, patient, &Setting { name: name.to_owned(), valid_from_ms, body }).await?;
     // Settings of several fields are those of NEWS, and these are the types whose rows carry its signs.
     for data_type in [DataType::Activity, DataType::Tests] {
         due::mark_since(tx, patient, data_type, valid_from_ms * 1000, at_ms).await?;
@@ -95,11 +124,15 @@ pub(super) async fn keep_weight(
     // Weights before the first change were never written down; without this, days of before would be computed with the
     // new one.
     let is_kept = tx.query_opt(FIND_VALID, &[&patient, &WEIGHT_SETTING, &at_ms], |_| Ok(())).await?.is_some();
+    let weight = |valid_from_ms, kg: f64| Setting {
+        name: WEIGHT_SETTING.to_owned(),
+        valid_from_ms,
+        body: Value::from(kg).to_string(),
+    };
     if let Some(before_kg) = before_kg.filter(|_| !is_kept) {
-        tx.put(PUT, &[&patient, &WEIGHT_SETTING, &FROM_THE_BEGINNING_MS, &Value::from(before_kg).to_string()]).await?;
+        put(tx, patient, &weight(FROM_THE_BEGINNING_MS, before_kg)).await?;
     }
-    tx.put(PUT, &[&patient, &WEIGHT_SETTING, &at_ms, &Value::from(weight_kg).to_string()]).await?;
-    Ok(())
+    put(tx, patient, &weight(at_ms, weight_kg)).await
 }
 
 /// Sets values from a time on, those that differ from what is valid then, and marks due the days that they count for:
@@ -116,10 +149,11 @@ pub(super) async fn set_values(
     }
     let mut is_changed = false;
     for (name, value) in values {
-        let valid = tx.query_opt(FIND_VALID, &[&patient, &name, &at_ms], |row| row.get::<String>(0)).await?;
+        let read = |row: &Row<'_>| read_setting(patient, &mut Columns::of(row));
+        let valid = tx.query_opt(FIND_VALID, &[&patient, &name, &at_ms], read).await?;
         let body = value.to_string();
-        if valid.as_deref().unwrap_or("null") != body {
-            tx.put(PUT, &[&patient, &name, &at_ms, &body]).await?;
+        if valid.as_ref().map_or("null", |valid| &valid.body) != body {
+            put(tx, patient, &Setting { name: name.clone(), valid_from_ms: at_ms, body }).await?;
             is_changed = true;
         }
     }

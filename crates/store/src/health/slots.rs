@@ -1,23 +1,25 @@
 //! Packed cells of local days.
 
 use runtime::HashMap;
-use vitals::derivation::{day_and_type, day_of, keys_of_days};
+use vitals::derivation::{Output, day_and_type, day_of, keys_of_days};
 use vitals::registry::DataType;
 use vitals::zone::LocalDay;
 
 use super::db::HealthDb;
-use crate::engine::Row;
+use super::stored_counts;
+use super::stored_derived::{StoredDerived, derived_columns};
+use crate::engine::{Columns, Param, Row};
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
 use crate::texts::{in_lists, list_of_64, sql, with_more};
 
 sql! {
-    FIND_DAYS = "SELECT patient, key, body FROM derived
-        WHERE patient = $1 AND output = 1 AND key >= $2 AND key <= $3 ORDER BY key";
-    FIND_DAYS_OF_TWO = "SELECT patient, key, body FROM derived
+    FIND_DAYS = concat!("SELECT ", derived_columns!(), " FROM derived
+        WHERE patient = $1 AND output = 1 AND key >= $2 AND key <= $3 ORDER BY key");
+    FIND_DAYS_OF_TWO = concat!("SELECT ", derived_columns!(), " FROM derived
         WHERE patient = $1 AND output = 1 AND key >= $2 AND key <= $3 AND (key % 64 = $4 OR key % 64 = $5)
-        ORDER BY key";
-    FIND_OF_PATIENTS = concat!("SELECT patient, key, body FROM derived
+        ORDER BY key");
+    FIND_OF_PATIENTS = concat!("SELECT patient, ", derived_columns!(), " FROM derived
         WHERE patient IN (", list_of_64!(), ") AND output = 1 AND (key = $65 OR key = $66) ORDER BY patient, key");
 }
 
@@ -43,7 +45,8 @@ impl HealthDb {
         self.db
             .read(async move |tx| {
                 let (from, to) = keys_of_days(first, last);
-                known(&tx.query(FIND_DAYS, &[&patient, &from, &to], read_row).await?)
+                stored_counts::compare(tx, &patient, Output::Slots, (from, to)).await?;
+                known(&tx.query(FIND_DAYS, &[&patient, &from, &to], |row| read_row(&patient, row)).await?)
             })
             .await
     }
@@ -60,7 +63,9 @@ impl HealthDb {
         self.db
             .read(async move |tx| {
                 let ((from, to), [one, other]) = (keys_of_days(first, last), types.map(DataType::number));
-                known(&tx.query(FIND_DAYS_OF_TWO, &[&patient, &from, &to, &one, &other], read_row).await?)
+                stored_counts::compare(tx, &patient, Output::Slots, (from, to)).await?;
+                let params: [&dyn Param; 5] = [&patient, &from, &to, &one, &other];
+                known(&tx.query(FIND_DAYS_OF_TWO, &params, |row| read_row(&patient, row)).await?)
             })
             .await
     }
@@ -78,9 +83,10 @@ impl HealthDb {
                 let mut found: HashMap<PatientId, Vec<SlotRow>> = HashMap::default();
                 in_lists(&patients, async |list| {
                     let params = with_more(list, &[&one, &other]);
-                    for stored in tx.query(FIND_OF_PATIENTS, &params, read_row).await? {
-                        if let Some(row) = stored.known()? {
-                            found.entry(stored.patient).or_default().push(row);
+                    let rows = tx.query(FIND_OF_PATIENTS, &params, StoredDerived::read_with_patient).await?;
+                    for (patient, stored) in rows {
+                        if let Some(row) = slot_row(&stored)? {
+                            found.entry(patient).or_default().push(row);
                         }
                     }
                     Ok(())
@@ -92,32 +98,19 @@ impl HealthDb {
     }
 }
 
-struct Stored {
-    patient: PatientId,
-    day: LocalDay,
-    data_type: i64,
-    cells: Vec<u8>,
+/// `None` for a type that this version does not know.
+fn slot_row(stored: &StoredDerived) -> Result<Option<SlotRow>> {
+    let (day, number) = day_of(stored.key);
+    let Some(data_type) = DataType::from_number(number) else { return Ok(None) };
+    Ok(Some(SlotRow { day, data_type, cells: unpack(&stored.body)? }))
 }
 
-impl Stored {
-    /// `None` for a type that this version does not know.
-    fn known(&self) -> Result<Option<SlotRow>> {
-        let Some(data_type) = DataType::from_number(self.data_type) else {
-            return Ok(None);
-        };
-        let cells = unpack(&self.cells)?;
-        Ok(Some(SlotRow { day: self.day, data_type, cells }))
-    }
+fn read_row(patient: &PatientId, row: &Row<'_>) -> Result<StoredDerived> {
+    StoredDerived::read(patient, &mut Columns::of(row))
 }
 
-fn read_row(row: &Row<'_>) -> Result<Stored> {
-    let (day, data_type) = day_of(row.get(1)?);
-    Ok(Stored { patient: row.get(0)?, day, data_type, cells: row.get(2)? })
-}
-
-fn known(rows: &[Stored]) -> Result<Vec<SlotRow>> {
-    let rows: Result<Vec<Option<SlotRow>>> = rows.iter().map(Stored::known).collect();
-    Ok(rows?.into_iter().flatten().collect())
+fn known(rows: &[StoredDerived]) -> Result<Vec<SlotRow>> {
+    rows.iter().filter_map(|stored| slot_row(stored).transpose()).collect()
 }
 
 /// Length, then zstd: what neighbouring windows have in common costs little.
@@ -145,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_are_read_back_and_damage_is_told() {
+    fn cells_are_read_back_and_damage_is_reported() {
         let cells: Vec<u8> = (0..5000_u32).map(|at| (at % 7) as u8).collect();
         let bytes = compress(&cells).unwrap();
         assert!(bytes.len() < cells.len() / 10);

@@ -1,21 +1,22 @@
 //! Daily summaries: the sections of a day as JSON without slots.
 
 use runtime::HashMap;
-use vitals::derivation::{day_of, keys_of_days};
+use vitals::derivation::{Output, day_of, keys_of_days};
 use vitals::summary::Section;
 use vitals::zone::LocalDay;
 
 use super::db::HealthDb;
-use super::derived::text_of;
+use super::stored_counts;
+use super::stored_derived::{StoredDerived, derived_columns};
 use crate::engine::Row;
 use crate::error::Result;
 use crate::ids::PatientId;
 use crate::texts::{in_lists, list_of_64, sql, with_more};
 
 sql! {
-    FIND_DAYS = "SELECT patient, key, body FROM derived
-        WHERE patient = $1 AND output = 2 AND key >= $2 AND key <= $3 ORDER BY key";
-    FIND_OF_PATIENTS = concat!("SELECT patient, key, body FROM derived
+    FIND_DAYS = concat!("SELECT patient, ", derived_columns!(), " FROM derived
+        WHERE patient = $1 AND output = 2 AND key >= $2 AND key <= $3 ORDER BY key");
+    FIND_OF_PATIENTS = concat!("SELECT patient, ", derived_columns!(), " FROM derived
         WHERE patient IN (", list_of_64!(), ") AND output = 2 AND key >= $65 AND key <= $66 ORDER BY patient, key");
 }
 
@@ -37,6 +38,7 @@ impl HealthDb {
         self.db
             .read(async move |tx| {
                 let (from, to) = keys_of_days(first, last);
+                stored_counts::compare(tx, &patient, Output::Section, (from, to)).await?;
                 let rows = tx.query(FIND_DAYS, &[&patient, &from, &to], read_section).await?;
                 Ok(rows.into_iter().filter_map(|(_, stored)| stored).collect())
             })
@@ -71,8 +73,8 @@ impl HealthDb {
 
 /// The patient and the section; no section for one that this version does not know.
 fn read_section(row: &Row<'_>) -> Result<(PatientId, Option<SummaryRow>)> {
-    let patient = row.get(0)?;
-    let (day, number) = day_of(row.get(1)?);
+    let (patient, stored) = StoredDerived::read_with_patient(row)?;
+    let (day, number) = day_of(stored.key);
     let Some(section) = Section::from_number(number) else { return Ok((patient, None)) };
-    Ok((patient, Some(SummaryRow { day, section, body: text_of(row, 2)? })))
+    Ok((patient, Some(SummaryRow { day, section, body: stored.text()? })))
 }

@@ -16,8 +16,10 @@ use crate::ids::PatientId;
 use crate::texts::sql;
 
 sql! {
-    ADD = "INSERT INTO tally (patient, data_type, quarter_us, offset_s, samples) VALUES ($1, $2, $3, $4, $5)
-        ON CONFLICT (patient, data_type, quarter_us, offset_s) DO UPDATE SET samples = tally.samples + excluded.samples";
+    ADD = "INSERT INTO tally (patient, data_type, quarter_us, offset_s, samples, chunks)
+        VALUES ($1, $2, $3, $4, $5, $6)
+        ON CONFLICT (patient, data_type, quarter_us, offset_s) DO UPDATE SET
+        samples = tally.samples + excluded.samples, chunks = tally.chunks + excluded.chunks";
     COUNT_LOCAL = "SELECT data_type, CAST(SUM(samples) AS BIGINT) FROM tally
         WHERE patient = $1 AND quarter_us >= $2 AND quarter_us < $3
             AND quarter_us + offset_s * 1000000 >= $4 AND quarter_us + offset_s * 1000000 < $5
@@ -35,7 +37,7 @@ sql! {
 const FURTHEST_OFFSET_US: i64 = 16 * 3600 * SECOND_US;
 
 /// Counts of samples by UTC quarter and offset in seconds.
-type Counts = Vec<((i64, i32), i64)>;
+pub(super) type Counts = Vec<((i64, i32), i64)>;
 
 /// Samples of one quarter of an hour whose local clock has one offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +60,7 @@ pub struct TallyRow {
 }
 
 /// Counts the rows at these times. Rows are ascending.
-fn count(times_us: &[i64], zones: &ZoneRuns) -> Counts {
+pub(super) fn count(times_us: &[i64], zones: &ZoneRuns) -> Counts {
     let mut counts = Counts::new();
     for (run, zone) in zones.iter() {
         let mut clock = LocalClock::new(zone);
@@ -80,23 +82,33 @@ fn count(times_us: &[i64], zones: &ZoneRuns) -> Counts {
     counts
 }
 
-/// Samples that a sync adds, by type, UTC quarter and offset.
+/// Samples and chunks that a sync adds, by type, UTC quarter and offset.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SampleCounts(BTreeMap<(i64, i64, i64), i64>);
+pub(crate) struct SampleCounts(BTreeMap<(i64, i64, i64), (i64, i64)>);
 
 impl SampleCounts {
-    /// Counts the new rows of an admitted block: those that do not replace another, or all when `replaces` is empty.
-    pub fn count_new_rows(&mut self, block: &Block, replaces: &[bool]) {
-        for ((quarter_us, offset_s), samples) in new_rows(block, replaces) {
-            let key = (block.data_type.number(), quarter_us, i64::from(offset_s));
-            *self.0.entry(key).or_default() += samples;
+    /// Counts the chunk of an admitted block, and its new rows: those that do not replace another, or all when `replaces` is
+    /// empty.
+    pub fn count_chunk(&mut self, block: &Block, replaces: &[bool]) {
+        let data_type = block.data_type.number();
+        let counts = new_rows(block, replaces);
+        if let Some(last_us) = block.last_us() {
+            let quarter_us = last_us.div_euclid(QUARTER_US) * QUARTER_US;
+            let counted = counts.iter().rfind(|((counted_us, _), _)| *counted_us == quarter_us);
+            // Of a chunk that only replaces rows nothing is counted in its last quarter.
+            let zone = || LocalClock::new(block.zone_of(block.rows() - 1)).offset_seconds(last_us);
+            let offset_s = counted.map_or_else(zone, |((_, offset_s), _)| *offset_s);
+            self.0.entry((data_type, quarter_us, i64::from(offset_s))).or_default().1 += 1;
+        }
+        for ((quarter_us, offset_s), samples) in counts {
+            self.0.entry((data_type, quarter_us, i64::from(offset_s))).or_default().0 += samples;
         }
     }
 
     /// Adds them to what is stored.
     pub async fn add(&self, tx: &Tx<'_>, patient: &PatientId) -> Result<()> {
-        let rows = self.0.iter().map(|((data_type, quarter_us, offset_s), samples)| {
-            let row: [&dyn Param; 5] = [&patient, data_type, quarter_us, offset_s, samples];
+        let rows = self.0.iter().map(|((data_type, quarter_us, offset_s), (samples, chunks))| {
+            let row: [&dyn Param; 6] = [&patient, data_type, quarter_us, offset_s, samples, chunks];
             row
         });
         tx.put_rows(ADD, &rows.collect::<Vec<_>>()).await

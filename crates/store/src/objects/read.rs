@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 use object_store::{GetOptions, GetRange, GetResultPayload, ObjectStore};
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 
 use super::store::{Objects, location};
 use crate::engine::blocking;
@@ -77,13 +77,30 @@ impl Objects {
     /// Size and SHA-256 (hexadecimal) of an object, which is read whole; none when it is not there.
     pub async fn digest(&self, path: &str) -> Result<Option<(u64, String)>> {
         let Some(read) = self.read(path, None).await? else { return Ok(None) };
-        let (mut hash, mut pieces, mut size) = (Sha256::new(), read.bytes, 0);
+        let (mut digest, mut pieces, mut size) = (Digest::default(), read.bytes, 0);
         while let Some(piece) = pieces.next().await {
             let piece = piece?;
             size += piece.len() as u64;
-            hash.update(&piece);
+            digest.add(&piece);
         }
-        Ok(Some((size, hexadecimal(&hash.finalize()))))
+        Ok(Some((size, digest.finish())))
+    }
+}
+
+/// SHA-256 of bytes as they come, as the catalog writes it.
+#[derive(Debug, Default)]
+pub struct Digest(Sha256);
+
+impl Digest {
+    /// Adds bytes.
+    pub fn add(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The digest of all, hexadecimal.
+    #[must_use]
+    pub fn finish(self) -> String {
+        hexadecimal(&self.0.finalize())
     }
 }
 

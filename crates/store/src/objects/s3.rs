@@ -10,10 +10,10 @@ use object_store::{ClientOptions, RetryConfig};
 use super::store::{Objects, Place, location};
 use crate::error::Result;
 
-/// How long a request is tried again when the store says that it is busy or away. Who waits for an answer should hear
-/// of it soon, and background work tries again by itself.
-const LONGEST_RETRY: Duration = Duration::from_secs(10);
-const LONGEST_CONNECT: Duration = Duration::from_secs(5);
+/// How long a request is tried again when the store says that it is busy or away. Shorter than what `deadlines.rs`
+/// allows, so that the store's own words are reported.
+const LONGEST_RETRY: Duration = Duration::from_secs(3);
+const LONGEST_CONNECT: Duration = Duration::from_secs(3);
 /// How long nothing may come. There is no limit to a whole request: a large object is read as fast as the reader
 /// takes it.
 const LONGEST_SILENCE: Duration = Duration::from_secs(30);
@@ -77,6 +77,6 @@ impl Objects {
         let signer = Arc::new(builder.build()?);
         let prefix = location(&address.prefix)?;
         let store = Arc::new(PrefixStore::new(Arc::clone(&signer), prefix.clone()));
-        Ok(Objects { store, place: Place::Bucket { signer, prefix: prefix.to_string() } })
+        Ok(Objects::within_deadlines(store, Place::Bucket { signer, prefix: prefix.to_string() }))
     }
 }

@@ -2,14 +2,17 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::TryStreamExt;
 use object_store::aws::AmazonS3;
 use object_store::local::LocalFileSystem;
+use object_store::memory::InMemory;
 use object_store::path::Path as Location;
 use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
 
+use super::deadlines::{Deadlines, HEAD, HEAD_OF_FILE, LONGEST_PROBE};
+use super::mark::Mark;
+use super::silence::Silence;
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
 
@@ -17,15 +20,15 @@ use crate::ids::PatientId;
 pub(super) const ERASED: &str = "erased";
 /// An object that says nothing: whether it can be written says whether the store is there.
 const PROBE: &str = "probe";
-/// How long a store may take to answer the question whether it is there.
-const LONGEST_CHECK: Duration = Duration::from_secs(5);
 
 /// An object store. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Objects {
-    /// The store behind the trait.
+    /// The store behind the trait, whose operations end in time.
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(super) place: Place,
+    pub(super) mark: Arc<Mark>,
+    silence: Arc<Silence>,
 }
 
 /// What an object store can do in addition to what all can.
@@ -57,15 +60,39 @@ impl Objects {
     pub fn folder(path: &Path) -> Result<Self> {
         std::fs::create_dir_all(path)
             .map_err(|error| StoreError::Unavailable(format!("{}: {error}", path.display())))?;
+        Self::existing_folder(path)
+    }
+
+    /// The same of a folder that has to be there.
+    pub fn existing_folder(path: &Path) -> Result<Self> {
+        if !path.is_dir() {
+            let message = format!("the folder of the objects, {}, is not there: is its disk mounted?", path.display());
+            return Err(StoreError::Unavailable(message));
+        }
         // A row of the catalog may outlive a loss of power only together with its object.
         let store = LocalFileSystem::new_with_prefix(path)?.with_fsync(true);
-        Ok(Objects { store: Arc::new(store), place: Place::Folder(path.to_owned()) })
+        Ok(Self::within_deadlines(Arc::new(store), Place::Folder(path.to_owned())))
+    }
+
+    /// Objects of a folder that is not there: whatever is asked of them fails.
+    pub fn absent(path: &Path) -> Self {
+        let objects = Self::within_deadlines(Arc::new(InMemory::new()), Place::Folder(path.to_owned()));
+        objects.require_identity();
+        objects
+    }
+
+    /// Objects in a store, each of whose operations ends in time.
+    pub(super) fn within_deadlines(store: Arc<dyn ObjectStore>, place: Place) -> Self {
+        let (silence, mark) = (Arc::<Silence>::default(), Arc::<Mark>::default());
+        let head = if matches!(place, Place::Folder(_)) { HEAD_OF_FILE } else { HEAD };
+        let store = Arc::new(Deadlines::new(store, silence.clone(), mark.clone(), head));
+        Objects { store, place, mark, silence }
     }
 
     /// Objects of a test, in a store of its own.
     #[cfg(test)]
     pub(crate) fn of_test(store: Arc<dyn ObjectStore>) -> Self {
-        Objects { store, place: Place::Memory }
+        Self::within_deadlines(store, Place::Memory)
     }
 
     /// The folder that the objects are files of; none when they lie in a bucket.
@@ -73,10 +100,14 @@ impl Objects {
         if let Place::Folder(path) = &self.place { Some(path) } else { None }
     }
 
-    /// Whether objects can be written just now.
+    /// Whether objects can be written just now; answers within a second. A store that is slow but has answered others
+    /// lately counts as there.
     pub async fn check(&self) -> Result<()> {
-        let away = || StoreError::Unavailable("the object store does not answer".to_owned());
-        runtime::timeout(LONGEST_CHECK, self.check_once()).await.map_err(|_| away())?
+        match runtime::timeout(LONGEST_PROBE, self.check_once()).await {
+            Ok(checked) => checked,
+            Err(_) if self.silence.has_answered_recently() => Ok(()),
+            Err(_) => Err(StoreError::Unavailable("the object store does not answer".to_owned())),
+        }
     }
 
     async fn check_once(&self) -> Result<()> {

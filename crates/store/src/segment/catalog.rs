@@ -3,38 +3,73 @@
 //! The order of a sealing is: write the object, publish its row, delete what it replaces. A crash before the row
 //! leaves an object that nobody refers to; a crash after it leaves an object in `dead_object`, which is deleted later.
 
-use vitals::registry::{Channel, DataType, Period};
+use vitals::registry::{DataType, Period};
 
+use super::block_sums::Tail;
 use super::period::SealedPeriod;
 use super::write::WrittenSegment;
-use crate::engine::{Columns, Param, Tx};
+use crate::checksum::{self, Of};
+use crate::engine::{Columns, Param, Tx, Work};
 use crate::error::{Result, StoreError};
+use crate::health::chunk_counts;
 use crate::health::db::HealthDb;
+use crate::health::stored_chunk::ChunkKey;
 use crate::ids::PatientId;
 use crate::texts::sql;
 
 /// A row of the catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentRow {
+    /// The patient.
+    pub patient: PatientId,
+    /// The data type.
+    pub data_type: DataType,
     /// Start of the sealed period, µs.
     pub period_start_us: i64,
     /// Counts the writings of the period, from 1.
     pub generation: i64,
     /// The object.
     pub object: WrittenSegment,
+    /// Checksum of the row; `None` of a row of before there were any.
+    sum: Option<i64>,
 }
 
-/// The primary key of a chunk, within a patient and a type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChunkKey {
-    /// The channel.
-    pub channel: Channel,
-    /// Time of its first sample, µs.
-    pub first_us: i64,
-    /// Time of its last sample, µs.
-    pub last_us: i64,
-    /// Number of the sync that brought it.
-    pub arrival: i64,
+impl SegmentRow {
+    /// Answers the row.
+    ///
+    /// # Errors
+    /// [`StoreError::DamagedRows`] when it is not what was published.
+    pub fn checked(self) -> Result<Self> {
+        let numbers = [self.data_type.number(), self.period_start_us, self.generation];
+        if checksum::is_intact(self.sum, segment_sum(&self.patient, numbers, &self.object)) {
+            return Ok(self);
+        }
+        let period = SealedPeriod::of(self.data_type, self.period_start_us);
+        let times_us = (period.start_us, period.end_us.saturating_sub(1));
+        Err(StoreError::damaged_rows(self.data_type.name(), times_us, "a row of the catalog is not what was published"))
+    }
+}
+
+/// The sum of a catalog row. The numbers are those of type, start of the period, and generation.
+fn segment_sum(patient: &PatientId, [data_type, start_us, generation]: [i64; 3], object: &WrittenSegment) -> i64 {
+    let (tail_bytes, tail_sum) = tail_columns(object);
+    let numbers = [
+        data_type,
+        start_us,
+        generation,
+        object.first_us,
+        object.last_us,
+        object.rows as i64,
+        object.bytes as i64,
+        tail_bytes.unwrap_or(-1),
+        tail_sum.unwrap_or(-1),
+    ];
+    let texts = format!("{} {}", object.path, object.sha256);
+    checksum::of_row(Of::Segment, patient, &numbers, checksum::of_bytes(texts.as_bytes()))
+}
+
+fn tail_columns(object: &WrittenSegment) -> (Option<i64>, Option<i64>) {
+    (object.tail.map(|tail| tail.bytes as i64), object.tail.map(|tail| i64::from(tail.sum)))
 }
 
 /// What a sealing brings about, all at once.
@@ -70,7 +105,8 @@ pub struct UnsealedPeriod {
 /// The columns that [`read_segment`] reads, in its order; to be used inside `concat!`.
 macro_rules! segment_columns {
     () => {
-        "period_start_us, generation, path, first_us, last_us, row_count, bytes, sha256"
+        "patient, data_type, period_start_us, generation, path, first_us, last_us, row_count, bytes, sha256, tail_bytes,
+        tail_sum, sum"
     };
 }
 pub(super) use segment_columns;
@@ -83,10 +119,11 @@ sql! {
     /// Also makes publications follow each other, so that a number never becomes visible after a greater one.
     NEXT_NUMBER = "UPDATE catalog_head SET published = published + 1 RETURNING published";
     INSERT_SEGMENT = "INSERT INTO segment (patient, data_type, period_start_us, generation, path, first_us, last_us,
-        row_count, bytes, sha256, sealed_ms, published) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+        row_count, bytes, sha256, sealed_ms, published, tail_bytes, tail_sum, sum)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
     REPLACE_SEGMENT = "UPDATE segment SET generation = $4, path = $5, first_us = $6, last_us = $7, row_count = $8,
-        bytes = $9, sha256 = $10, sealed_ms = $11, published = $12
-        WHERE patient = $1 AND data_type = $2 AND period_start_us = $3 AND generation = $13";
+        bytes = $9, sha256 = $10, sealed_ms = $11, published = $12, tail_bytes = $13, tail_sum = $14, sum = $15
+        WHERE patient = $1 AND data_type = $2 AND period_start_us = $3 AND generation = $16";
     DROP_SEGMENT = "DELETE FROM segment
         WHERE patient = $1 AND data_type = $2 AND period_start_us = $3 AND generation = $4";
     INSERT_DEAD = "INSERT INTO dead_object (path, dead_since_ms) VALUES ($1, $2)";
@@ -193,7 +230,7 @@ impl HealthDb {
             })
             .await
         };
-        self.db.read(read).await
+        self.db.with_deadlines_of(Work::Scan).read(read).await
     }
 }
 
@@ -235,7 +272,7 @@ pub(crate) async fn segments_between(
     to_us: i64,
 ) -> Result<Vec<SegmentRow>> {
     tx.query(SEGMENTS_BETWEEN, &[&patient, &data_type.number(), &from_us, &to_us], |row| {
-        read_segment(&mut Columns::of(row))
+        read_segment(&mut Columns::of(row))?.checked()
     })
     .await
 }
@@ -247,14 +284,17 @@ pub(crate) async fn segment_of(
     period_start_us: i64,
 ) -> Result<Option<SegmentRow>> {
     tx.query_opt(SEGMENT_OF_PERIOD, &[&patient, &data_type.number(), &period_start_us], |row| {
-        read_segment(&mut Columns::of(row))
+        read_segment(&mut Columns::of(row))?.checked()
     })
     .await
 }
 
-/// Reads [`segment_columns!`].
+/// Reads [`segment_columns!`]; [`SegmentRow::checked`] compares the checksum.
 pub(super) fn read_segment(columns: &mut Columns<'_, '_>) -> Result<SegmentRow> {
+    let unknown = || StoreError::Damaged("a segment is of an unknown type".to_owned());
     Ok(SegmentRow {
+        patient: columns.take()?,
+        data_type: DataType::from_number(columns.take()?).ok_or_else(unknown)?,
         period_start_us: columns.take()?,
         generation: columns.take()?,
         object: WrittenSegment {
@@ -264,7 +304,12 @@ pub(super) fn read_segment(columns: &mut Columns<'_, '_>) -> Result<SegmentRow> 
             rows: columns.take::<i64>()? as u64,
             bytes: columns.take::<i64>()? as u64,
             sha256: columns.take()?,
+            tail: columns
+                .take::<Option<i64>>()?
+                .zip(columns.take::<Option<i64>>()?)
+                .map(|(bytes, sum)| Tail { bytes: bytes as u64, sum: sum as u32 }),
         },
+        sum: columns.take()?,
     })
 }
 
@@ -281,6 +326,8 @@ async fn publish(tx: &Tx<'_>, publication: &Publication) -> Result<()> {
     let number = data_type.number();
     let next = generation + 1;
     let (rows, bytes) = (object.rows as i64, object.bytes as i64);
+    let (tail_bytes, tail_sum) = tail_columns(object);
+    let sum = segment_sum(patient, [number, period.start_us, next], object);
     let mut params: Vec<&dyn Param> = vec![
         patient,
         &number,
@@ -294,6 +341,9 @@ async fn publish(tx: &Tx<'_>, publication: &Publication) -> Result<()> {
         &object.sha256,
         &publication.sealed_ms,
         &published,
+        &tail_bytes,
+        &tail_sum,
+        &sum,
     ];
     let written = if replaced.is_some() {
         params.push(&generation);
@@ -319,5 +369,5 @@ async fn publish(tx: &Tx<'_>, publication: &Publication) -> Result<()> {
             return Err(StoreError::LeaseLost);
         }
     }
-    Ok(())
+    chunk_counts::change(tx, patient, *data_type, publication.chunks.iter(), None).await
 }

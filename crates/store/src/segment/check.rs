@@ -3,7 +3,7 @@
 use runtime::HashSet;
 
 use super::catalog::{SegmentRow, read_segment, segment_columns};
-use crate::engine::{Columns, Param, Row};
+use crate::engine::{Columns, Param, Row, Work};
 use crate::error::Result;
 use crate::health::db::HealthDb;
 use crate::ids::{HoldId, PatientId};
@@ -12,6 +12,7 @@ use crate::texts::{in_lists, list_of_64, sql};
 sql! {
     SEGMENTS_BY_PATH = concat!("SELECT ", segment_columns!(), "
         FROM segment WHERE path > $1 ORDER BY path LIMIT 1000");
+    SEGMENT_AT = concat!("SELECT ", segment_columns!(), " FROM segment WHERE path = $1");
     SEGMENT_PATHS = concat!("SELECT path FROM segment WHERE path IN (", list_of_64!(), ")");
     DEAD_PATHS = concat!("SELECT path FROM dead_object WHERE path IN (", list_of_64!(), ")");
     EXPORT_PATHS = concat!("SELECT path FROM export_job WHERE path IN (", list_of_64!(), ")");
@@ -24,6 +25,7 @@ sql! {
     HOLD = "INSERT INTO object_hold (id, until_ms) VALUES ($1, $2)
         ON CONFLICT (id) DO UPDATE SET until_ms = excluded.until_ms";
     RELEASE = "DELETE FROM object_hold WHERE id = $1";
+    HOLDS = "SELECT id, until_ms FROM object_hold WHERE until_ms > $1 ORDER BY until_ms, id";
     HELD = "SELECT MAX(until_ms) FROM object_hold WHERE until_ms > $1";
 }
 
@@ -53,6 +55,13 @@ impl HealthDb {
             .await
     }
 
+    /// The segment whose object lies at a path.
+    pub async fn segment_at(&self, path: &str) -> Result<Option<SegmentRow>> {
+        let path = path.to_owned();
+        let read = |row: &Row<'_>| read_segment(&mut Columns::of(row));
+        self.db.read_single(async move |tx| tx.query_opt(SEGMENT_AT, &[&path], read).await).await
+    }
+
     /// Of some paths, those that a row knows: a segment's, a dead object's or an export's.
     pub async fn known_paths(&self, paths: Vec<String>) -> Result<HashSet<String>> {
         self.db
@@ -75,6 +84,7 @@ impl HealthDb {
     /// unsealed samples is there twice.
     pub async fn stored_amounts(&self, recent_since_us: i64) -> Result<Vec<StoredAmount>> {
         self.db
+            .with_deadlines_of(Work::Scan)
             .read(async move |tx| {
                 let mut amounts = Vec::new();
                 for text in [SEALED_BYTES, UNSEALED_BYTES] {
@@ -91,10 +101,16 @@ impl HealthDb {
         self.db.write(async move |tx| tx.execute(HOLD, &[&id, &until_ms]).await.map(drop)).await
     }
 
-    /// Ends a hold.
-    pub async fn release_objects(&self, id: &HoldId) -> Result<()> {
+    /// Ends a hold; false when there is none of this name.
+    pub async fn release_objects(&self, id: &HoldId) -> Result<bool> {
         let id = id.clone();
-        self.db.write(async move |tx| tx.execute(RELEASE, &[&id]).await.map(drop)).await
+        self.db.write(async move |tx| Ok(tx.execute(RELEASE, &[&id]).await? > 0)).await
+    }
+
+    /// Who holds objects, each with the time at which the hold ends by itself, ms.
+    pub async fn object_holds(&self, now_ms: i64) -> Result<Vec<(HoldId, i64)>> {
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        self.db.read(async move |tx| tx.query(HOLDS, &[&now_ms], read).await).await
     }
 
     /// Until when objects are held at most; none when nobody holds them.

@@ -7,11 +7,20 @@ use vitals::block::Block;
 use vitals::registry::DataType;
 use vitals::zone::ZoneName;
 
-use super::layout::{Piece, properties, write_pieces, write_zones};
+use super::block_sums::{BlockSummer, Tail};
+use super::layout::{Piece, properties, write_pieces, write_sums, write_zones};
 use super::name::SegmentName;
 use super::pieces::Pending;
 use crate::columnar::{Run, arrow_schema, batch_of_runs};
-use crate::error::Result;
+use crate::error::{Result, StoreError};
+
+/// How a file ends.
+pub(super) struct LastBytes {
+    pub bytes: Vec<u8>,
+    /// The last of these bytes, behind the last page.
+    pub tail: Tail,
+    pub pieces: Vec<Piece>,
+}
 
 /// Encodes one segment. Holds one row group at most.
 pub(super) struct Encoder {
@@ -19,6 +28,7 @@ pub(super) struct Encoder {
     pending: Pending,
     pieces: Vec<Piece>,
     zones: BTreeSet<ZoneName>,
+    sums: BlockSummer,
     writer: ArrowWriter<Vec<u8>>,
 }
 
@@ -31,6 +41,7 @@ impl Encoder {
             pending: Pending::default(),
             pieces: Vec::new(),
             zones: BTreeSet::new(),
+            sums: BlockSummer::default(),
             writer: writer?,
         })
     }
@@ -42,17 +53,30 @@ impl Encoder {
             self.write_piece(cut_us)?;
         }
         // Taken out at once, so that the file is never whole in memory.
-        Ok(std::mem::take(self.writer.inner_mut()))
+        Ok(self.take_bytes())
     }
 
-    /// Ends the file; answers its last bytes and its pieces.
-    pub(super) fn finish(mut self) -> Result<(Vec<u8>, Vec<Piece>)> {
+    fn take_bytes(&mut self) -> Vec<u8> {
+        let bytes = std::mem::take(self.writer.inner_mut());
+        self.sums.add(&bytes);
+        bytes
+    }
+
+    /// Ends the file.
+    pub(super) fn finish(mut self) -> Result<LastBytes> {
         self.write_piece(i64::MAX)?;
+        // All pages go out before the metadata, which list their checksums.
+        self.writer.flush()?;
+        self.writer.sync().map_err(|error| StoreError::Damaged(error.to_string()))?;
+        let mut bytes = self.take_bytes();
         // At the end of the file, where readers begin: the pieces are known only now.
         self.writer.append_key_value_metadata(write_pieces(&self.pieces)?);
         self.writer.append_key_value_metadata(write_zones(&self.zones)?);
-        let bytes = self.writer.into_inner()?;
-        Ok((bytes, self.pieces))
+        self.writer.append_key_value_metadata(write_sums(self.sums));
+        let end = self.writer.into_inner()?;
+        let tail = Tail::of(&end);
+        bytes.extend(end);
+        Ok(LastBytes { bytes, tail, pieces: self.pieces })
     }
 
     fn write_piece(&mut self, cut_us: i64) -> Result<()> {

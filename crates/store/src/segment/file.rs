@@ -36,6 +36,6 @@ impl PeriodFile {
 
     /// The last bytes.
     pub fn finish(self) -> Result<Vec<u8>> {
-        Ok(self.encoder.finish()?.0)
+        Ok(self.encoder.finish()?.bytes)
     }
 }

@@ -1,17 +1,15 @@
 //! The catalog as a list of files: which segments there are of some patients, in the order in which they were published.
 
-use vitals::registry::DataType;
-
 use super::catalog::{SegmentRow, read_segment, segment_columns};
 use crate::engine::{Columns, Param, Row};
-use crate::error::{Result, StoreError};
+use crate::error::Result;
 use crate::health::db::HealthDb;
 use crate::ids::PatientId;
 use crate::texts::{LIST_LENGTH, in_lists, list_of_64, sql};
 
 sql! {
     PUBLISHED_AFTER = concat!(
-        "SELECT ", segment_columns!(), ", published, patient, data_type, sealed_ms FROM segment
+        "SELECT ", segment_columns!(), ", published, sealed_ms FROM segment
         WHERE published > $65 AND patient IN (", list_of_64!(), ") ORDER BY published LIMIT $66");
 }
 
@@ -20,10 +18,6 @@ sql! {
 pub struct LakeSegment {
     /// Counts publications: a segment that becomes visible later has a greater number.
     pub published: i64,
-    /// The patient.
-    pub patient: PatientId,
-    /// The data type.
-    pub data_type: DataType,
     /// When it was sealed, ms.
     pub sealed_ms: i64,
     /// The row of the catalog.
@@ -56,14 +50,6 @@ impl HealthDb {
 
 fn read_lake_segment(row: &Row<'_>) -> Result<LakeSegment> {
     let mut columns = Columns::of(row);
-    let segment = read_segment(&mut columns)?;
-    let (published, patient) = (columns.take()?, columns.take()?);
-    let data_type = DataType::from_number(columns.take()?);
-    Ok(LakeSegment {
-        published,
-        patient,
-        data_type: data_type.ok_or_else(|| StoreError::Damaged("a segment is of an unknown type".to_owned()))?,
-        sealed_ms: columns.take()?,
-        segment,
-    })
+    let segment = read_segment(&mut columns)?.checked()?;
+    Ok(LakeSegment { published: columns.take()?, sealed_ms: columns.take()?, segment })
 }

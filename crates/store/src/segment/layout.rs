@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use vitals::registry::{Channel, DataType, Kind};
 use vitals::zone::ZoneName;
 
+use super::block_sums::BlockSummer;
 use super::name::SegmentName;
 use crate::columnar::{TIMESTAMP, ZONE};
 use crate::error::{Result, StoreError};
@@ -32,6 +33,7 @@ const PATIENT_KEY: &str = "pulseward.patient";
 const SOFTWARE_KEY: &str = "pulseward.software";
 const PIECES_KEY: &str = "pulseward.pieces";
 const ZONES_KEY: &str = "pulseward.zones";
+const SUMS_KEY: &str = "pulseward.checksums";
 
 /// The settings of a segment's file. Measured in docs/benchmarks.md: integers differenced and packed, zstd at its
 /// lowest level, no dictionary but for columns of few texts.
@@ -141,6 +143,16 @@ pub(super) fn read_zones(metadata: Option<&Vec<KeyValue>>) -> Vec<ZoneName> {
     let names: Option<Vec<String>> =
         entry.and_then(|entry| entry.value.as_deref()).and_then(|text| serde_json::from_str(text).ok());
     names.unwrap_or_default().into_iter().map(ZoneName::from).collect()
+}
+
+/// The metadata entry that lists the checksums of everything before the metadata.
+pub(super) fn write_sums(sums: BlockSummer) -> KeyValue {
+    KeyValue::new(SUMS_KEY.to_owned(), sums.finish())
+}
+
+/// The list of checksums; `None` in files that were written before there were any.
+pub(super) fn sums_text(metadata: Option<&Vec<KeyValue>>) -> Option<&str> {
+    metadata?.iter().find(|entry| entry.key == SUMS_KEY)?.value.as_deref()
 }
 
 /// The pieces that a file's metadata list.

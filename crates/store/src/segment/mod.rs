@@ -8,6 +8,7 @@
 //! 40 % larger (measured on three noisy colours); channel after channel over the whole day, nobody could read the file
 //! in the order of time without holding all of it. A file of a type with one channel is simply in the order of time.
 
+mod block_sums;
 pub(crate) mod catalog;
 mod check;
 mod encode;
@@ -19,11 +20,14 @@ pub(crate) mod period;
 mod pieces;
 mod read;
 mod seal;
+mod sealed_file;
 mod stream;
-mod verify;
+pub(crate) mod verify;
 mod write;
 
-pub use catalog::{ChunkKey, Publication, SegmentRow, UnsealedPeriod};
+pub use crate::health::stored_chunk::ChunkKey;
+pub use block_sums::Tail;
+pub use catalog::{Publication, SegmentRow, UnsealedPeriod};
 pub use check::StoredAmount;
 pub use file::PeriodFile;
 pub use lake::LakeSegment;

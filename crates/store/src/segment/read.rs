@@ -2,60 +2,57 @@
 
 use std::collections::VecDeque;
 use std::ops::{Range, RangeInclusive};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
-use bytes::Bytes;
 use futures::Stream;
-use object_store::ObjectStoreExt as _;
-use object_store::path::Path;
 use parquet::DecodeResult;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, RowSelection};
 use parquet::arrow::push_decoder::{ParquetPushDecoder, ParquetPushDecoderBuilder};
-use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder};
+use parquet::file::metadata::ParquetMetaData;
 use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::ZoneName;
 
 use super::layout::{PAGE_ROWS, Piece, read_pieces, read_zones};
+use super::sealed_file::{SealedFile, guarded};
+use super::write::WrittenSegment;
 use crate::columnar::{RowsOfBatch, block_of_rows};
 use crate::engine::blocking;
-use crate::error::{Result, StoreError};
+use crate::error::{Result, StoreError, of_rows};
 use crate::objects::Objects;
-
-/// How much of a file's end is fetched at first. The metadata of all but the largest segments lie in it.
-const FOOTER_BYTES: u64 = 64 << 10;
 
 /// A segment whose metadata have been read. Clones share them.
 #[derive(Clone, Debug)]
 pub struct SegmentReader {
-    objects: Objects,
-    location: Path,
-    bytes: u64,
+    file: SealedFile,
     data_type: DataType,
+    /// First and last time of the rows as the catalog has them, µs.
+    times_us: (i64, i64),
     metadata: ArrowReaderMetadata,
-    pieces: std::sync::Arc<[Piece]>,
+    pieces: Arc<[Piece]>,
 }
 
 impl SegmentReader {
-    /// Reads the metadata of the object at a path; `bytes` is its size as the catalog has it.
+    /// Reads the metadata of an object.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] when the object is no segment of this program.
-    pub async fn open(objects: &Objects, path: &str, bytes: u64, data_type: DataType) -> Result<Self> {
-        let location = Path::parse(path).map_err(|error| StoreError::Damaged(error.to_string()))?;
-        let metadata = read_metadata(objects, &location, bytes).await?;
-        blocking({
-            let objects = objects.clone();
-            move || {
+    /// [`StoreError::DamagedRows`] when the object is not what was sealed.
+    pub async fn open(objects: &Objects, object: &WrittenSegment, data_type: DataType) -> Result<Self> {
+        let times_us = (object.first_us, object.last_us);
+        let read = async {
+            let file = SealedFile::of(objects, object)?;
+            let metadata = file.metadata().await?;
+            blocking(move || {
                 guarded(move || {
-                    let file = metadata.file_metadata();
-                    let pieces = read_pieces(file.key_value_metadata(), file.num_rows() as usize)?.into();
+                    let parts = metadata.file_metadata();
+                    let pieces = read_pieces(parts.key_value_metadata(), parts.num_rows() as usize)?.into();
                     let metadata = ArrowReaderMetadata::try_new(metadata.into(), ArrowReaderOptions::new())?;
-                    Ok(SegmentReader { objects, location, bytes, data_type, metadata, pieces })
+                    Ok(SegmentReader { file, data_type, times_us, metadata, pieces })
                 })
-            }
-        })
-        .await
+            })
+            .await
+        };
+        of_rows(read.await, data_type.name(), times_us)
     }
 
     /// The channels that have rows, each once.
@@ -105,9 +102,9 @@ impl SegmentReader {
         })?;
         let state = Decoding { data_type: self.data_type, times_us, plan, decoder, batches: VecDeque::new() };
         Ok(SegmentPieces {
-            objects: self.objects.clone(),
-            location: self.location.clone(),
-            bytes: self.bytes,
+            file: self.file.clone(),
+            rows_us: self.times_us,
+            metadata: self.metadata.metadata().clone(),
             state: Some(Box::new(state)),
         })
     }
@@ -115,16 +112,17 @@ impl SegmentReader {
 
 /// Rows of a segment on their way.
 pub struct SegmentPieces {
-    objects: Objects,
-    location: Path,
-    bytes: u64,
+    file: SealedFile,
+    /// First and last time of the segment's rows, µs.
+    rows_us: (i64, i64),
+    metadata: Arc<ParquetMetaData>,
     /// `None` after an error.
     state: Option<Box<Decoding>>,
 }
 
 impl std::fmt::Debug for SegmentPieces {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("SegmentPieces").field("location", &self.location).finish_non_exhaustive()
+        formatter.debug_struct("SegmentPieces").field("location", self.file.location()).finish_non_exhaustive()
     }
 }
 
@@ -132,6 +130,11 @@ impl SegmentPieces {
     /// The next rows: one block for each channel that has any, all later than what was answered before. `None` at
     /// the end. A block has at most 16,384 rows, all blocks together 262,144.
     pub async fn next(&mut self) -> Result<Option<Vec<Block>>> {
+        let data_type = self.state.as_ref().map_or("rows", |state| state.data_type.name());
+        of_rows(self.go_on().await, data_type, self.rows_us)
+    }
+
+    async fn go_on(&mut self) -> Result<Option<Vec<Block>>> {
         // Not put back after an error: a decoder that has failed in the middle would go on with other rows.
         let mut state = self.state.take().ok_or_else(|| StoreError::Damaged("reading has failed before".to_owned()))?;
         loop {
@@ -152,11 +155,16 @@ impl SegmentPieces {
                 }
                 Step::Fetch(ranges) => {
                     // Fetched outside the blocking half, whose threads are few.
-                    let data = fetch(&self.objects, &self.location, self.bytes, &ranges).await?;
+                    let data = self.file.pages(&self.metadata, &ranges).await?;
                     guarded(|| Ok(state.decoder.push_ranges(ranges, data)?))?;
                 }
             }
         }
+    }
+
+    /// The path of the file.
+    pub(super) fn path(&self) -> &str {
+        self.file.location().as_ref()
     }
 
     /// The same as a stream.
@@ -235,55 +243,4 @@ impl Decoding {
         let parts: Vec<_> = parts.iter().map(|batch| RowsOfBatch { batch, rows: 0..batch.num_rows() }).collect();
         block_of_rows(self.data_type, channel, &parts)
     }
-}
-
-async fn read_metadata(objects: &Objects, location: &Path, bytes: u64) -> Result<ParquetMetaData> {
-    // Of the page index only the places of the pages are wanted: which rows to read, the list of pieces says.
-    let decoder = ParquetMetaDataPushDecoder::try_new(bytes)?;
-    let mut decoder =
-        decoder.with_column_index_policy(PageIndexPolicy::Skip).with_offset_index_policy(PageIndexPolicy::Required);
-    let footer = bytes.saturating_sub(FOOTER_BYTES)..bytes;
-    let mut ranges = vec![footer];
-    loop {
-        let data = fetch(objects, location, bytes, &ranges).await?;
-        let decoded = guarded(|| {
-            decoder.push_ranges(ranges, data)?;
-            Ok(decoder.try_decode()?)
-        })?;
-        ranges = match decoded {
-            DecodeResult::Data(metadata) => return Ok(metadata),
-            DecodeResult::NeedsData(ranges) => ranges,
-            DecodeResult::Finished => {
-                return Err(StoreError::Damaged("a segment has no metadata".to_owned()));
-            }
-        };
-    }
-}
-
-/// Fetches parts of an object of which the catalog says how long it is.
-async fn fetch(objects: &Objects, location: &Path, bytes: u64, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-    // Asked for, it would look as if the objects were away, and be tried again and again.
-    if ranges.iter().any(|range| range.start > range.end || range.end > bytes) {
-        return Err(StoreError::Damaged("a segment names bytes beyond its end".to_owned()));
-    }
-    match objects.store.get_ranges(location, ranges).await {
-        Ok(parts) => Ok(parts),
-        Err(error) => Err(if is_cut_short(objects, location, bytes).await {
-            StoreError::Damaged("a segment is shorter than its list says".to_owned())
-        } else {
-            error.into()
-        }),
-    }
-}
-
-/// Whether an object has lost its end. Where nobody can say, it has not.
-async fn is_cut_short(objects: &Objects, location: &Path, bytes: u64) -> bool {
-    objects.store.head(location).await.is_ok_and(|found| found.size < bytes)
-}
-
-/// Runs the Parquet library on bytes that may be damaged. It was written for files that one trusts: where the bytes
-/// contradict each other it can panic, which is damage of this file and of nothing else. What it has worked on is dropped.
-fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(read))
-        .unwrap_or_else(|_| Err(StoreError::Damaged("a segment: its bytes contradict each other".to_owned())))
 }

@@ -9,24 +9,24 @@ use vitals::registry::{Channel, DataType};
 use vitals::zone::SECOND_US;
 
 use super::catalog::SegmentRow;
-use super::catalog::{ChunkKey, Publication, UnsealedPeriod, segment_of};
+use super::catalog::{Publication, UnsealedPeriod, segment_of};
 use super::name::SegmentName;
 use super::period::SealedPeriod;
-use super::read::SegmentReader;
 use super::write::SegmentWriter;
-use crate::engine::{Tx, blocking};
+use crate::engine::{Columns, Tx, blocking};
 use crate::error::{Result, StoreError};
+use crate::health::chunk_counts;
 use crate::health::db::HealthDb;
 use crate::health::reader::merge;
+use crate::health::stored_chunk::{ChunkKey, StoredChunk, chunk_columns};
 use crate::ids::PatientId;
-use crate::payload;
 use crate::texts::sql;
 
 sql! {
     CHUNKS_OF_PERIOD = "SELECT channel, first_us, last_us, arrival FROM chunk
         WHERE patient = $1 AND data_type = $2 AND last_us >= $3 AND last_us < $4 ORDER BY arrival";
-    PAYLOAD = "SELECT payload FROM chunk
-        WHERE patient = $1 AND data_type = $2 AND last_us = $3 AND channel = $4 AND arrival = $5 AND first_us = $6";
+    CHUNK = concat!("SELECT ", chunk_columns!(), " FROM chunk
+        WHERE patient = $1 AND data_type = $2 AND last_us = $3 AND channel = $4 AND arrival = $5 AND first_us = $6");
 }
 
 /// What a sealing came to.
@@ -56,6 +56,7 @@ impl HealthDb {
         let found = self.db.read(async move |tx| {
             let UnsealedPeriod { patient, data_type, period } = &asked;
             let segment = segment_of(tx, patient, *data_type, period.start_us).await?;
+            chunk_counts::compare(tx, patient, *data_type, (period.start_us, period.end_us - 1)).await?;
             Ok((segment, chunks_of_period(tx, patient, *data_type, *period).await?))
         });
         let (segment, chunks) = found.await?;
@@ -148,7 +149,7 @@ impl HealthDb {
         let UnsealedPeriod { patient, data_type, period } = unsealed;
         let data_type = *data_type;
         let reader = match segment {
-            Some(row) => Some(SegmentReader::open(&self.objects, &row.object.path, row.object.bytes, data_type).await?),
+            Some(row) => Some(self.open_to_merge(row).await?),
             None => None,
         };
         let mut from_us = period.start_us;
@@ -211,6 +212,11 @@ pub(super) async fn chunk_block(
 ) -> Result<Block> {
     let params: [&dyn crate::engine::Param; 6] =
         [&patient, &data_type.number(), &key.last_us, &key.channel.0, &key.arrival, &key.first_us];
-    let payload = tx.query_opt(PAYLOAD, &params, |row| row.get::<Vec<u8>>(0)).await?;
-    payload::decode(data_type, key.channel, &payload.ok_or(StoreError::LeaseLost)?)
+    let found = tx.query_opt(CHUNK, &params, |row| StoredChunk::read(data_type, &mut Columns::of(row))).await?;
+    let found = found.ok_or(StoreError::LeaseLost)?;
+    if found.key != *key {
+        let reason = "an index of chunks leads to another row";
+        return Err(StoreError::damaged_rows(data_type.name(), (key.first_us, key.last_us), reason));
+    }
+    found.rows(patient)
 }

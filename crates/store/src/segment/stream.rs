@@ -11,15 +11,17 @@ use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
 
 use super::catalog::SegmentRow;
-use super::catalog::{ChunkKey, segment_of};
+use super::catalog::segment_of;
 use super::period::SealedPeriod;
 use super::read::{SegmentPieces, SegmentReader};
 use super::seal::{chunk_block, chunks_of_period, step_us};
 use super::verify::Verified;
 use crate::engine::blocking;
 use crate::error::{Result, StoreError};
+use crate::health::chunk_counts;
 use crate::health::db::HealthDb;
 use crate::health::reader::merge;
+use crate::health::stored_chunk::ChunkKey;
 use crate::ids::PatientId;
 
 /// How often the catalog is looked at again without having got further.
@@ -73,6 +75,7 @@ impl HealthDb {
         let patient = patient.clone();
         let look = self.db.read(async move |tx| {
             let segment = segment_of(tx, &patient, data_type, period.start_us).await?;
+            chunk_counts::compare(tx, &patient, data_type, (period.start_us, period.end_us - 1)).await?;
             Ok(PeriodContent { segment, chunks: chunks_of_period(tx, &patient, data_type, period).await? })
         });
         look.await
@@ -91,8 +94,9 @@ impl HealthDb {
             let mut channels: Vec<Channel> = content.chunks.iter().map(|chunk| chunk.channel).collect();
             if let Some(row) = &content.segment {
                 // Before a row is handed out: an export cannot take rows back.
-                verified.check(&self.objects, &row.object).await?;
-                match SegmentReader::open(&self.objects, &row.object.path, row.object.bytes, data_type).await {
+                let checked = verified.check(&self.objects, &row.object).await;
+                self.heeding(&row.object.path, checked).await?;
+                match self.open_sealed(row).await {
                     Ok(reader) => channels.extend(reader.channels()),
                     Err(StoreError::LeaseLost) => continue,
                     Err(error) => return Err(error),
@@ -168,7 +172,8 @@ impl PeriodRows {
         }
         let Some(source) = &mut self.source else { return Ok(None) };
         if let Some(pieces) = &mut source.straight {
-            let blocks = pieces.next().await?;
+            let blocks = pieces.next().await;
+            let blocks = self.health.heeding(pieces.path(), blocks).await?;
             // What was answered is noted by time, so that a later look goes on behind it whatever the file then looks
             // like.
             let last_us = blocks.iter().flatten().filter_map(Block::last_us).max();
@@ -207,10 +212,10 @@ impl PeriodRows {
         let reader = match segment {
             Some(row) => {
                 if let Some(verified) = &self.verified {
-                    verified.check(&self.health.objects, &row.object).await?;
+                    let checked = verified.check(&self.health.objects, &row.object).await;
+                    self.health.heeding(&row.object.path, checked).await?;
                 }
-                let (path, bytes) = (&row.object.path, row.object.bytes);
-                Some(SegmentReader::open(&self.health.objects, path, bytes, self.data_type).await?)
+                Some(self.health.open_sealed(&row).await?)
             }
             None => None,
         };

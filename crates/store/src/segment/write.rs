@@ -7,7 +7,8 @@ use sha2::{Digest, Sha256};
 use tokio::io::AsyncWriteExt;
 use vitals::block::Block;
 
-use super::encode::Encoder;
+use super::block_sums::Tail;
+use super::encode::{Encoder, LastBytes};
 use super::layout::Piece;
 use super::name::SegmentName;
 use crate::engine::blocking;
@@ -57,6 +58,8 @@ pub struct WrittenSegment {
     pub first_us: i64,
     /// Time of the latest sample, µs.
     pub last_us: i64,
+    /// Its end; `None` of an object of before there were checksums.
+    pub tail: Option<Tail>,
 }
 
 impl SegmentWriter {
@@ -90,7 +93,7 @@ impl SegmentWriter {
     /// no object.
     pub async fn finish(mut self) -> Result<Option<WrittenSegment>> {
         let encoder = self.encoder.take().ok_or_else(failed)?;
-        let (bytes, pieces) = blocking(move || encoder.finish()).await?;
+        let LastBytes { bytes, tail, pieces } = blocking(move || encoder.finish()).await?;
         let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else {
             return Ok(None);
         };
@@ -100,7 +103,8 @@ impl SegmentWriter {
         self.upload.shutdown().await.map_err(|error| StoreError::Unavailable(error.to_string()))?;
         let rows = pieces.iter().flat_map(|piece: &Piece| &piece.runs).map(|(_, rows)| *rows as u64).sum();
         let sha256 = crate::objects::hexadecimal(&self.hash.finalize());
-        Ok(Some(WrittenSegment { path: self.path, bytes: self.bytes, rows, sha256, first_us, last_us }))
+        let (path, bytes, tail) = (self.path, self.bytes, Some(tail));
+        Ok(Some(WrittenSegment { path, bytes, rows, sha256, first_us, last_us, tail }))
     }
 
     /// Gives up; what was already sent is removed.

@@ -72,6 +72,9 @@ sql! {
     SET_NAMES = "UPDATE account SET first_name = NULLIF(COALESCE($2, first_name), ''),
         last_name = NULLIF(COALESCE($3, last_name), ''), updated_ms = $4 WHERE uuid = $1";
     DISABLE = "UPDATE account SET disabled_ms = $2, updated_ms = $2 WHERE uuid = $1 AND disabled_ms IS NULL";
+    ENABLE = "UPDATE account SET disabled_ms = NULL, updated_ms = $2 WHERE uuid = $1 AND disabled_ms IS NOT NULL";
+    /// Keys of before: disabling has ended them, and their holders may be others than the account's owner.
+    END_KEYS = "UPDATE api_key SET revoked_ms = $2 WHERE account = $1 AND revoked_ms IS NULL";
     /// Makes logins of the account wait for the end of the transaction, and waits for those under way.
     HOLD = "UPDATE account SET updated_ms = updated_ms WHERE uuid = $1";
     END_SESSIONS = "UPDATE session SET ended_ms = $2 WHERE owner = $1 AND ended_ms IS NULL";
@@ -173,6 +176,21 @@ impl UsersDb {
                 }
                 end_sessions(tx, &uuid, None, now_ms).await?;
                 message.enqueue(tx).await?;
+                Ok(true)
+            })
+            .await
+    }
+
+    /// Enables an account that was disabled. Its owner logs in again; what was ended with it stays ended. Whether it was
+    /// there and disabled.
+    pub async fn enable_account(&self, uuid: &AccountId, now_ms: i64) -> Result<bool> {
+        let uuid = uuid.clone();
+        self.db
+            .write(async move |tx| {
+                if tx.execute(ENABLE, &[&uuid, &now_ms]).await? == 0 {
+                    return Ok(false);
+                }
+                tx.put(END_KEYS, &[&uuid, &now_ms]).await?;
                 Ok(true)
             })
             .await

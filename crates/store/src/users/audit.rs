@@ -15,8 +15,8 @@ use sha2::{Digest, Sha256};
 
 use super::db::UsersDb;
 use crate::audit_entry::{Entity, NewAuditEntry};
-use crate::engine::Tx;
 use crate::engine::row::Columns;
+use crate::engine::{Tx, Work};
 use crate::error::Result;
 use crate::ids::{AccountId, ApiKeyId, AuditEntryId, BraceletId, EntityId, PatientId, UserId};
 use crate::texts::{record, sql};
@@ -227,6 +227,7 @@ impl UsersDb {
     /// written.
     pub async fn verify_audit(&self) -> Result<(i64, Option<i64>)> {
         self.db
+            .with_deadlines_of(Work::Scan)
             .read(async |tx| {
                 let (mut number, mut last_hash) = (0, Vec::new());
                 loop {

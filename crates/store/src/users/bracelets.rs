@@ -187,9 +187,9 @@ impl UsersDb {
         now_ms: i64,
         message: HealthMessage,
     ) -> Result<Attachment> {
-        let (id, bracelet, patient) = (id.clone(), bracelet.clone(), patient.clone());
+        let (owner, id, bracelet, patient) = (patient, id.clone(), bracelet.clone(), patient.clone());
         self.db
-            .write(async move |tx| {
+            .write_of(owner.as_str(), async move |tx| {
                 match wearer(tx, &bracelet).await? {
                     Some(worn_by) if worn_by == patient => return Ok(Attachment::WornAlready),
                     Some(_) => return Ok(Attachment::WornByAnother),
@@ -212,9 +212,9 @@ impl UsersDb {
         now_ms: i64,
         message: HealthMessage,
     ) -> Result<bool> {
-        let (bracelet, patient) = (bracelet.clone(), patient.clone());
+        let (owner, bracelet, patient) = (patient, bracelet.clone(), patient.clone());
         self.db
-            .write(async move |tx| {
+            .write_of(owner.as_str(), async move |tx| {
                 if tx.execute(DETACH, &[&bracelet, &patient, &now_ms]).await? == 0 {
                     return Ok(false);
                 }

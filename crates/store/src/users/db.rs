@@ -15,6 +15,7 @@ pub(crate) const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/users/0005_events.sql"),
     include_str!("../../migrations/users/0006_audit_pages.sql"),
     include_str!("../../migrations/users/0007_key_scope.sql"),
+    include_str!("../../migrations/users/0008_store_identity.sql"),
 ]);
 
 sql! {
@@ -65,6 +66,11 @@ impl UsersDb {
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<()> {
         self.db.check_reading().await
+    }
+
+    /// What the engine's own check of its files finds, in its own words; `None` where the engine cannot check.
+    pub async fn engine_findings(&self) -> Result<Option<Vec<String>>> {
+        self.db.engine_findings().await
     }
 
     /// Whether the database can be written: a disk that is full shows here.

@@ -13,7 +13,7 @@ use super::audit;
 use super::db::UsersDb;
 use super::group_settings::hold_group;
 use super::messages::{self, HealthMessage};
-use crate::engine::{Row, Tx};
+use crate::engine::{Row, Tx, Work};
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
 use crate::health::changes::HealthChange;
@@ -78,9 +78,10 @@ impl UsersDb {
     /// Erases a patient from this database and enqueues the same for the health database; `message` is that change with
     /// the entries to write when it is made. [`StoreError::Gone`] when there is no such patient.
     pub async fn erase_patient(&self, patient: &PatientId, at_ms: i64, message: HealthMessage) -> Result<()> {
-        let patient = patient.clone();
+        let (owner, patient) = (patient, patient.clone());
         self.db
-            .write(async move |tx| {
+            .with_deadlines_of(Work::Deletion)
+            .write_of(owner.as_str(), async move |tx| {
                 // Freed pages are overwritten at once. That slows every deletion, so it ends with this one.
                 tx.overwrite_deleted(true)?;
                 let erased = erase_patient(tx, &patient, at_ms, &message).await;
@@ -125,6 +126,7 @@ impl UsersDb {
     pub async fn erase_account(&self, account: &AccountId, message: HealthMessage) -> Result<AccountErasure> {
         let account = account.clone();
         self.db
+            .with_deadlines_of(Work::Deletion)
             .write(async move |tx| {
                 tx.overwrite_deleted(true)?;
                 let erased = erase_account(tx, &account, &message).await;

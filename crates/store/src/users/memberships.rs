@@ -205,9 +205,9 @@ impl UsersDb {
         effective: EffectiveSettings,
         audit: Audit,
     ) -> Result<bool> {
-        let (group_code, patient) = (group_code.clone(), patient.to_owned());
+        let (owner, group_code, patient) = (patient, group_code.clone(), patient.clone());
         self.db
-            .write(async move |tx| {
+            .write_of(owner.as_str(), async move |tx| {
                 if !hold_group(tx, &group_code).await? {
                     return Err(StoreError::Gone("group"));
                 }
@@ -238,9 +238,9 @@ impl UsersDb {
         effective: EffectiveSettings,
         message: HealthMessage,
     ) -> Result<PatientDetachment> {
-        let (group_code, patient) = (group_code.clone(), patient.to_owned());
+        let (owner, group_code, patient) = (patient, group_code.clone(), patient.clone());
         self.db
-            .write(async move |tx| {
+            .write_of(owner.as_str(), async move |tx| {
                 if !hold_group(tx, &group_code).await? {
                     return Err(StoreError::Gone("group"));
                 }

@@ -87,7 +87,10 @@ impl UsersDb {
     /// Writes a message of an operation without rows of its own in this database. [`crate::StoreError::Gone`] when it is
     /// about a patient who is not there.
     pub async fn enqueue(&self, message: HealthMessage) -> Result<()> {
-        self.db.write(async move |tx| message.enqueue(tx).await).await
+        match message.change.patient().cloned() {
+            Some(owner) => self.db.write_of(owner.as_str(), async move |tx| message.enqueue(tx).await).await,
+            None => self.db.write(async move |tx| message.enqueue(tx).await).await,
+        }
     }
 
     /// A message that is to be delivered; `None` when it is.

@@ -10,6 +10,7 @@ mod emails;
 mod erasure;
 mod group_settings;
 mod groups;
+mod identity;
 mod memberships;
 mod messages;
 mod oauth;
@@ -24,12 +25,12 @@ pub use api_keys::{ApiKey, KeyHolder};
 pub use audit::{Audit, AuditEntry, AuditQuery};
 pub use audit_reader::AuditReader;
 pub use bracelets::{Attachment, Bracelet, Completion};
-#[cfg(test)]
 pub(crate) use db::MIGRATIONS;
 pub use db::UsersDb;
 pub use erasure::{AccountErasure, Counts as ErasureCounts, Erasure};
 pub use group_settings::{EffectiveSettings, GroupSetting, SettingsOfGroup};
 pub use groups::{Group, GroupDeletion};
+pub use identity::StoreIdentity;
 pub use memberships::{GroupAccess, Member, MemberRemoval, PatientAccess, PatientDetachment};
 pub use messages::{HealthMessage, PendingHealthMessage};
 pub use oauth::{Consent, OauthClient};
@@ -52,6 +53,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         erasure::TEXTS,
         group_settings::TEXTS,
         groups::TEXTS,
+        identity::TEXTS,
         memberships::TEXTS,
         messages::TEXTS,
         oauth::TEXTS,

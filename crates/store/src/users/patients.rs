@@ -233,8 +233,9 @@ impl UsersDb {
     /// changed, when the patient is not `pre_created`. [`StoreError::Conflict`] when the e-mail is taken, by an account
     /// or by a patient.
     pub async fn activate_patient(&self, activation: Activation, message: HealthMessage) -> Result<bool> {
+        let owner = activation.uuid.clone();
         self.db
-            .write(async move |tx| {
+            .write_of(owner.as_str(), async move |tx| {
                 let wanted = &activation;
                 emails::hold_for_patient(tx, wanted.email.as_deref()).await?;
                 let (uuid, hash, person) = (&wanted.uuid, &wanted.password_hash, &wanted.person);
@@ -255,8 +256,9 @@ impl UsersDb {
     /// stored ones differ from it, or the patient is gone. [`StoreError::Conflict`] when the e-mail is taken, by an
     /// account or by a patient.
     pub async fn change_person(&self, change: PersonChange, message: HealthMessage) -> Result<bool> {
+        let owner = change.uuid.clone();
         self.db
-            .write(async move |tx| {
+            .write_of(owner.as_str(), async move |tx| {
                 let PersonChange { uuid, email, known, person, now_ms } = &change;
                 emails::hold_for_patient(tx, email.as_deref()).await?;
                 // Compared with what was read: of two changes at once, the second would undo what the first has set.
@@ -278,9 +280,9 @@ impl UsersDb {
         new: NewPatientPassword,
         message: HealthMessage,
     ) -> Result<bool> {
-        let uuid = uuid.clone();
+        let (owner, uuid) = (uuid, uuid.clone());
         self.db
-            .write(async move |tx| {
+            .write_of(owner.as_str(), async move |tx| {
                 let NewPatientPassword { hash, must_change, now_ms } = &new;
                 // The patient's row first: a login holds it while it begins a session, which is then ended below.
                 if tx.execute(SET_PASSWORD, &[&uuid, hash, must_change, now_ms]).await? == 0 {

@@ -69,9 +69,9 @@ impl UsersDb {
     /// owner's password is not the one of this hash any more, their account is disabled, or it has got a second factor:
     /// then the login came too late.
     pub async fn add_session(&self, session: Session, owner: &User, password_hash: &str, audit: Audit) -> Result<bool> {
-        let (owner, password_hash) = (owner.clone(), password_hash.to_owned());
+        let (person, owner, password_hash) = (owner, owner.clone(), password_hash.to_owned());
         self.db
-            .write(async move |tx| {
+            .write_of(person.id().as_str(), async move |tx| {
                 if !hold_person(tx, &owner, &password_hash).await? {
                     return Ok(false);
                 }
@@ -89,9 +89,9 @@ impl UsersDb {
 
     /// Writes the entries of a login that begins no session here. False as for [`UsersDb::add_session`].
     pub async fn note_login(&self, owner: &User, password_hash: &str, audit: Audit) -> Result<bool> {
-        let (owner, password_hash) = (owner.clone(), password_hash.to_owned());
+        let (person, owner, password_hash) = (owner, owner.clone(), password_hash.to_owned());
         self.db
-            .write(async move |tx| {
+            .write_of(person.id().as_str(), async move |tx| {
                 if !hold_person(tx, &owner, &password_hash).await? {
                     return Ok(false);
                 }

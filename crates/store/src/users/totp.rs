@@ -26,6 +26,7 @@ sql! {
     CONFIRM = "UPDATE totp SET confirmed_ms = $3, last_step = $2 WHERE account = $1 AND confirmed_ms IS NULL";
     USE = "UPDATE totp SET last_step = $2 WHERE account = $1 AND confirmed_ms IS NOT NULL AND last_step < $2";
     IS_CONFIRMED = "SELECT account FROM totp WHERE account = $1 AND confirmed_ms IS NOT NULL";
+    ALL = "SELECT account, sealed_secret FROM totp ORDER BY account";
     REMOVE = "DELETE FROM totp WHERE account = $1";
 }
 
@@ -48,6 +49,11 @@ impl UsersDb {
                 .await
             })
             .await
+    }
+
+    /// The sealed secrets of all accounts that have one, confirmed or not.
+    pub async fn sealed_totp_secrets(&self) -> Result<Vec<(AccountId, Vec<u8>)>> {
+        self.db.read(async |tx| tx.query(ALL, &[], |row| Ok((row.get(0)?, row.get(1)?))).await).await
     }
 
     /// Whether any account has a second factor, confirmed or not.

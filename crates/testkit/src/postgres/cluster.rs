@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use super::failover::FailoverProxy;
 use super::log;
 use super::log::{LINE_PREFIX, LogMark, Statement};
+use super::open_transaction::OpenTransaction;
 use super::proxy::CountingProxy;
+use super::silent::SilentProxy;
 
 static CLUSTER: OnceLock<Result<Cluster, PostgresError>> = OnceLock::new();
 static DATABASES: AtomicU32 = AtomicU32::new(0);
@@ -23,6 +25,8 @@ const WATCH: &str = r#"
 "$1/pg_ctl" -D "$2/data" -l "$2/log" -w -t 55 -o "$3" start >"$2/started" 2>&1 </dev/null || exit 1
 touch "$2/ready"
 cat >/dev/null
+# A frozen server takes no signal that ends it.
+for pid in $(head -n 1 "$2/data/postmaster.pid" 2>/dev/null); do kill -CONT $pid $(ps -o pid= --ppid $pid); done 2>/dev/null
 "$1/pg_ctl" -D "$2/data" -m immediate -w stop >/dev/null 2>&1
 rm -rf "$2"
 "#;
@@ -66,7 +70,7 @@ impl Postgres {
     /// # Panics
     /// When the variable `CI` is set and there is no PostgreSQL, or when there is one that does not work.
     pub fn start() -> Option<Self> {
-        match CLUSTER.get_or_init(Cluster::start) {
+        match CLUSTER.get_or_init(|| Cluster::start("")) {
             Ok(cluster) => Some(cluster.fresh_database().unwrap_or_else(|error| panic!("{error}"))),
             Err(PostgresError::NotInstalled) => {
                 crate::skip::skip("PostgreSQL is not installed");
@@ -122,6 +126,30 @@ impl Postgres {
         self.count(&format!("SELECT COUNT(pg_terminate_backend(pid)) FROM {}", sessions(application)))
     }
 
+    /// Carries a statement out in a transaction that stays open.
+    ///
+    /// # Panics
+    /// When the statement fails.
+    pub fn begin(&self, statement: &str) -> OpenTransaction {
+        OpenTransaction::begin(&Self::cluster().programs, &self.url, statement)
+    }
+
+    /// How many connections that have given themselves a name are in a transaction and do nothing.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn open_transactions(&self, application: &str) -> usize {
+        self.count(&format!("SELECT COUNT(*) FROM {} AND state LIKE 'idle in transaction%'", sessions(application)))
+    }
+
+    /// How many statements of connections that have given themselves a name wait for a lock.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn waiting_for_locks(&self, application: &str) -> usize {
+        self.count(&format!("SELECT COUNT(*) FROM {} AND wait_event_type = 'Lock'", sessions(application)))
+    }
+
     fn count(&self, question: &str) -> usize {
         count(&Self::cluster().programs, &self.url, question)
     }
@@ -153,6 +181,11 @@ impl Postgres {
         FailoverProxy::start(Self::cluster().port)
     }
 
+    /// Starts a proxy in front of the server whose link can be cut without a word.
+    pub fn silent_proxy() -> SilentProxy {
+        SilentProxy::start(Self::cluster().port)
+    }
+
     /// Connection string that leads through a proxy.
     pub fn url_through(&self, proxy: &CountingProxy) -> String {
         self.url_at(proxy.port())
@@ -176,11 +209,14 @@ impl Postgres {
 }
 
 impl Cluster {
-    pub(super) fn start() -> Result<Self, PostgresError> {
+    /// Starts a server with some options more.
+    pub(super) fn start(more_options: &str) -> Result<Self, PostgresError> {
         let programs = find_programs().ok_or(PostgresError::NotInstalled)?;
         let folder = make_folder()?;
         let initdb = as_server_user(&programs.join("initdb"))
-            .args(["-A", "trust", "-U", "pulseward", "-E", "UTF8", "--no-locale", "--no-sync", "-D"])
+            .args(["-A", "trust", "-U", "pulseward", "-E", "UTF8", "--no-locale", "--no-sync"])
+            // As the guide for operators asks: without them a damaged page can hide rows.
+            .args(["--data-checksums", "-D"])
             .arg(folder.join("data"))
             .output();
         check("initdb", initdb)?;
@@ -188,7 +224,7 @@ impl Cluster {
         // A shell reads the options.
         let options = format!(
             "-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off -c max_connections=200 \
-             -c log_line_prefix='{LINE_PREFIX}'"
+             -c log_line_prefix='{LINE_PREFIX}' {more_options}"
         );
         let mut watch = as_server_user(Path::new("/bin/sh"))
             .args(["-c", WATCH, "watch"])
@@ -254,7 +290,7 @@ fn find_programs() -> Option<PathBuf> {
 }
 
 /// A folder that the server's user owns, outside any folder that only root can pass.
-fn make_folder() -> Result<PathBuf, PostgresError> {
+pub(super) fn make_folder() -> Result<PathBuf, PostgresError> {
     let folder = tempfile::Builder::new().prefix("pulseward-postgres-").tempdir();
     let folder = folder.map_err(|error| failed("mkdir", error))?.keep();
     if is_root() {
@@ -282,12 +318,12 @@ fn is_root() -> bool {
     id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
-fn free_port() -> Result<u16, PostgresError> {
+pub(super) fn free_port() -> Result<u16, PostgresError> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| failed("port", error))?;
     Ok(listener.local_addr().map_err(|error| failed("port", error))?.port())
 }
 
-fn check(program: &'static str, output: std::io::Result<std::process::Output>) -> Result<(), PostgresError> {
+pub(super) fn check(program: &'static str, output: std::io::Result<std::process::Output>) -> Result<(), PostgresError> {
     let output = output.map_err(|error| failed(program, error))?;
     if output.status.success() {
         return Ok(());

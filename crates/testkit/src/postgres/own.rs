@@ -1,9 +1,9 @@
 //! A server of one test alone, which that test may stop.
 
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
-use super::cluster::{Cluster, PostgresError, as_server_user, count, failed, url_of};
+use super::cluster::{Cluster, PostgresError, as_server_user, check, count, failed, url_of};
 
 /// A throw-away server that no other test uses. It ends with the value.
 pub struct OwnServer {
@@ -22,7 +22,20 @@ impl OwnServer {
     /// # Panics
     /// When the variable `CI` is set and there is no PostgreSQL, or when there is one that does not work.
     pub fn start() -> Option<Self> {
-        match Cluster::start() {
+        Self::start_with("")
+    }
+
+    /// Starts a server that keeps next to nothing in memory, so that it reads its files again and again.
+    ///
+    /// # Panics
+    /// As [`OwnServer::start`].
+    pub fn start_without_cache() -> Option<Self> {
+        // Sixteen pages: the least that it takes.
+        Self::start_with("-c shared_buffers=128kB -c autovacuum=off")
+    }
+
+    fn start_with(options: &str) -> Option<Self> {
+        match Cluster::start(options) {
             Ok(cluster) => Some(OwnServer { cluster }),
             Err(PostgresError::NotInstalled) => {
                 crate::skip::skip("PostgreSQL is not installed");
@@ -38,6 +51,19 @@ impl OwnServer {
     /// When it cannot be made.
     pub fn database(&self) -> String {
         self.cluster.fresh_database().unwrap_or_else(|error| panic!("{error}")).url
+    }
+
+    /// The folder with the files of a database, after everything that it holds has been written to them.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn written_files(&self, url: &str) -> PathBuf {
+        let programs = &self.cluster.programs;
+        let written = Command::new(programs.join("psql")).args(["-X", "-q", "-c", "CHECKPOINT", url]).output();
+        check("psql", written).unwrap_or_else(|error| panic!("{error}"));
+        let database = count(programs, url, "SELECT oid FROM pg_database WHERE datname = current_database()");
+        let folder: PathBuf = self.cluster.log.parent().map(PathBuf::from).unwrap_or_default();
+        folder.join("data/base").join(database.to_string())
     }
 
     /// Port that the server listens on.
@@ -59,21 +85,101 @@ impl OwnServer {
     /// # Panics
     /// When the server does not come back.
     pub fn restart(&self) {
-        let folder: PathBuf = self.cluster.log.parent().map(PathBuf::from).unwrap_or_default();
+        self.control(&["-m", "immediate", "-w", "-t", "55", "restart"]);
+    }
+
+    /// Stops the server as a crash would.
+    ///
+    /// # Panics
+    /// When it does not stop.
+    pub fn crash(&self) {
+        self.control(&["-m", "immediate", "-w", "-t", "55", "stop"]);
+    }
+
+    /// Starts the server after a crash; returns when it accepts connections.
+    ///
+    /// # Panics
+    /// When the server does not come back.
+    pub fn come_back(&self) {
+        // Of these two only a restart knows the options of the first start, and it starts what does not run.
+        self.control(&["-w", "-t", "55", "restart"]);
+    }
+
+    /// Freezes every process of the server: connections stay open, the system takes what is sent and accepts new ones,
+    /// and nothing is answered.
+    ///
+    /// # Panics
+    /// When a process cannot be frozen.
+    pub fn freeze(&self) {
+        // First the one that starts the others, so that no further one comes.
+        signal("-STOP", &[self.first_process()]);
+        signal("-STOP", &self.processes());
+    }
+
+    /// Lets a frozen server go on.
+    ///
+    /// # Panics
+    /// When a process cannot go on.
+    pub fn thaw(&self) {
+        signal("-CONT", &self.processes());
+    }
+
+    fn control(&self, arguments: &[&str]) {
         // The server keeps what it inherits open, so nothing may be a pipe that somebody reads to its end.
-        let restarted = as_server_user(&self.cluster.programs.join("pg_ctl"))
-            .args(["-m", "immediate", "-w", "-t", "55", "restart", "-D"])
-            .arg(folder.join("data"))
+        let ended = as_server_user(&self.cluster.programs.join("pg_ctl"))
+            .args(arguments)
+            .arg("-D")
+            .arg(self.folder().join("data"))
             .arg("-l")
             .arg(&self.cluster.log)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status();
-        match restarted {
+        match ended {
             Ok(status) if status.success() => {}
             Ok(status) => panic!("{}", failed("pg_ctl", status)),
             Err(error) => panic!("{}", failed("pg_ctl", error)),
         }
     }
+
+    fn folder(&self) -> PathBuf {
+        self.cluster.log.parent().map(PathBuf::from).unwrap_or_default()
+    }
+
+    /// The process that starts the others.
+    fn first_process(&self) -> String {
+        let file = std::fs::read_to_string(self.folder().join("data/postmaster.pid"));
+        let file = file.unwrap_or_else(|error| panic!("{}", failed("postmaster.pid", error)));
+        file.lines().next().unwrap_or_default().trim().to_owned()
+    }
+
+    /// All processes of this server, the first one included.
+    fn processes(&self) -> Vec<String> {
+        let first = self.first_process();
+        let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let children = all.filter_map(|entry| {
+            let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
+            // The name of the program is in brackets and may hold anything; state and parent follow it.
+            let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?;
+            (parent == first).then(|| entry.file_name().to_string_lossy().into_owned())
+        });
+        let children: Vec<String> = children.collect();
+        [vec![first], children].concat()
+    }
+}
+
+impl Drop for OwnServer {
+    /// A frozen server could not be stopped, and would stay when the test has ended.
+    fn drop(&mut self) {
+        if self.folder().join("data/postmaster.pid").exists() {
+            let _ = Command::new("kill").arg("-CONT").args(self.processes()).stderr(Stdio::null()).status();
+        }
+    }
+}
+
+fn signal(name: &str, processes: &[String]) {
+    // One that has ended meanwhile needs no signal.
+    let sent = Command::new("kill").arg(name).args(processes).stderr(Stdio::null()).status();
+    sent.unwrap_or_else(|error| panic!("{}", failed("kill", error)));
 }

@@ -6,7 +6,7 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderValue;
 use axum::http::header::COOKIE;
 use axum::http::request::Parts;
-use cookie::Cookie;
+use cookie::{Cookie, SameSite};
 
 use crate::state::ApiState;
 
@@ -25,10 +25,10 @@ pub(super) struct Browser {
 impl Browser {
     /// The cookie to set, when the browser does not have it.
     pub(super) fn cookie(&self) -> Option<HeaderValue> {
-        let secure = if self.secure { "; Secure" } else { "" };
+        let cookie = Cookie::build((name(self.secure), &self.id)).path("/").http_only(true).secure(self.secure);
         // Lax and not Strict: the person comes from the application's page, and the cookie has to be there already
         // then.
-        let cookie = format!("{}={}; Path=/; HttpOnly; SameSite=Lax{secure}", name(self.secure), self.id);
+        let cookie = cookie.same_site(SameSite::Lax).to_string();
         self.is_new.then(|| HeaderValue::from_str(&cookie).ok()).flatten()
     }
 }

@@ -35,18 +35,20 @@ impl Form {
         }
     }
 
-    /// The form that a request prefers; JSON when it does not say.
+    /// The form that a request prefers; JSON when it does not say. Of each form the most specific range counts, and one of
+    /// weight 0 refuses it (RFC 9110, 12.5.1).
     pub(super) fn asked_for(headers: &HeaderMap) -> Result<Self, ApiError> {
         let accepted: Vec<&str> = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
         if accepted.is_empty() {
             return Ok(Form::Json);
         }
-        let mut best: Option<(f32, Form)> = None;
-        for range in accepted.iter().flat_map(|value| value.split(',')) {
-            let (kind, weight) = kind_and_weight(range);
-            let Some(form) = Form::ALL.into_iter().find(|form| form.is_meant_by(&kind)) else { continue };
-            if weight > 0.0 && best.is_none_or(|(known, _)| weight > known) {
-                best = Some((weight, form));
+        let ranges: Vec<(String, f32)> =
+            accepted.iter().flat_map(|value| value.split(',')).map(kind_and_weight).collect();
+        let mut best: Option<(Wish, Form)> = None;
+        for form in Form::ALL {
+            let Some(wish) = form.wish(&ranges) else { continue };
+            if wish.weight > 0.0 && best.is_none_or(|(known, _)| wish.is_above(known)) {
+                best = Some((wish, form));
             }
         }
         best.map(|(_, form)| form).ok_or(ApiError::Particular {
@@ -56,22 +58,55 @@ impl Form {
         })
     }
 
-    fn is_meant_by(self, kind: &str) -> bool {
+    /// What the most specific of the ranges that mean this form says of it.
+    fn wish(self, ranges: &[(String, f32)]) -> Option<Wish> {
+        let mut found: Option<Wish> = None;
+        for (place, (kind, weight)) in ranges.iter().enumerate() {
+            let Some(precision) = self.precision(kind) else { continue };
+            if found.is_none_or(|known| precision > known.precision) {
+                found = Some(Wish { weight: *weight, precision, place });
+            }
+        }
+        found
+    }
+
+    /// How precisely a range means this form; `None` when it does not.
+    fn precision(self, kind: &str) -> Option<u8> {
         let own = self.content_type().split(';').next().unwrap_or_default();
-        let wild = match self {
-            Form::Json => ["*/*", "application/*"].contains(&kind),
-            Form::Csv => kind == "text/*",
-            Form::Arrow | Form::Parquet => false,
-        };
-        kind == own || wild
+        let (group, _) = own.split_once('/')?;
+        match kind {
+            "*/*" => Some(0),
+            _ if kind.strip_suffix("/*") == Some(group) => Some(1),
+            _ => (kind == own).then_some(2),
+        }
+    }
+}
+
+/// What a range says of a form.
+#[derive(Clone, Copy)]
+struct Wish {
+    weight: f32,
+    precision: u8,
+    place: usize,
+}
+
+impl Wish {
+    /// Of equal weight a form that is named goes before one that is meant among others, and then the earlier range.
+    fn is_above(self, other: Wish) -> bool {
+        let order = self.weight.total_cmp(&other.weight).then(self.precision.cmp(&other.precision));
+        order.then(other.place.cmp(&self.place)).is_gt()
     }
 }
 
 fn kind_and_weight(range: &str) -> (String, f32) {
     let mut parts = range.split(';').map(str::trim);
     let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
-    let weight = parts.find_map(|part| part.strip_prefix("q=")).and_then(|weight| weight.parse().ok());
-    (kind, weight.unwrap_or(1.0))
+    let weight = parts.find_map(|part| {
+        let (name, weight) = part.split_once('=')?;
+        // Names of parameters have no case; a weight that cannot be read says nothing.
+        name.trim().eq_ignore_ascii_case("q").then(|| weight.trim().parse().ok()).flatten()
+    });
+    (kind, weight.filter(|weight: &f32| !weight.is_nan()).unwrap_or(1.0))
 }
 
 /// Writes blocks in a form, piece by piece.
@@ -167,5 +202,17 @@ mod tests {
         assert_eq!(form("Application/Vnd.Apache.Arrow.Stream"), Some(Form::Arrow));
         assert_eq!(form("text/html"), None);
         assert_eq!(form("application/json;q=0"), None);
+    }
+
+    #[test]
+    fn a_form_of_weight_zero_is_refused_whatever_else_is_taken() {
+        assert_eq!(form("application/json;q=0, */*"), Some(Form::Csv));
+        assert_eq!(form("*/*, application/json;q=0, text/csv; Q=0.0"), Some(Form::Arrow));
+        assert_eq!(form("text/csv, */*;q=0"), Some(Form::Csv));
+        assert_eq!(form("application/*;q=0, application/json"), Some(Form::Json));
+        assert_eq!(form("*/*;q=0"), None);
+        assert_eq!(form("text/csv;q=0.5, */*;q=0.1"), Some(Form::Csv));
+        assert_eq!(form("application/vnd.apache.parquet;q=0.5, */*"), Some(Form::Json));
+        assert_eq!(form("text/*, application/*"), Some(Form::Csv));
     }
 }

@@ -37,8 +37,9 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
         ("from_client_date" = Option<String>, Query, description = "local date and time; together with to_client_date"),
         ("to_client_date" = Option<String>, Query, description = "local date and time")),
     security(("health_token" = []), ("oauth2" = ["patient.read"])),
-    responses((status = 200, body = ref("#/components/schemas/RawRows"), content_type = "application/json",
-        description = "row objects"),
+    responses((status = 200, description = "rows in the form that was asked for: JSON objects, CSV, an Arrow stream or \
+        Parquet", content((ref("#/components/schemas/RawRows") = "application/json"), (String = "text/csv"),
+            (Vec<u8> = "application/vnd.apache.arrow.stream"), (Vec<u8> = "application/vnd.apache.parquet"))),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody), (status = 406, body = ErrorBody), (status = 503, body = ErrorBody)))]
 async fn raw_metrics(

@@ -10,22 +10,33 @@ mod claims;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::{StreamDecoder, StreamReader};
 use arrow_schema::ArrowError;
 use bytes::Bytes;
 use platform::ingest::TypeBatches;
-use store::columnar::{SharedTexts, StructureFault, TIMESTAMP, ZONE, check_schema, read_batch};
+use store::columnar::{SharedTexts, StructureFault, TIMESTAMP, ZONE, check_schema, most_bytes_read, read_batch};
 use vitals::registry::DataType;
 use vitals::zone::ZoneName;
 
 use super::body::BodyError;
+use crate::load::Room;
 
 /// What a stream ends with, whether or not its sender wrote it. A last message without a body is decoded when it comes.
 const END_OF_STREAM: &[u8] = &[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 
-/// The rows of a stream. `zone` is that of rows that name none.
-pub(crate) fn read(data_type: DataType, stream: &Bytes, zone: &ZoneName) -> Result<TypeBatches, BodyError> {
+/// Rows that are read at once. Before it is read, a row is counted with the most that it can take.
+const ROWS_AT_ONCE: usize = 1 << 19;
+
+/// The rows of a stream. `zone` is that of rows that name none; `room` is the account of the upload, in which the stream
+/// itself is counted already.
+pub(crate) fn read(
+    data_type: DataType,
+    stream: &Bytes,
+    zone: &ZoneName,
+    room: &Room,
+) -> Result<TypeBatches, BodyError> {
     let at_its_place = |fault: StructureFault| at_its_place(data_type, &fault);
     // In this order: nothing is decoded before its claims have been held against the bytes.
     claims::check_schema(stream).map_err(not_a_stream)?;
@@ -41,14 +52,25 @@ pub(crate) fn read(data_type: DataType, stream: &Bytes, zone: &ZoneName) -> Resu
     // The decoder hands a batch out when the next message begins, so the last one needs an end behind it.
     for mut buffer in [Buffer::from(stream.slice(..messages)), Buffer::from(END_OF_STREAM)] {
         while let Some(batch) = guarded(|| decoder.decode(&mut buffer))? {
-            let batch = read_batch(data_type, &batch, zone, &mut texts).map_err(at_its_place)?;
-            // A batch without rows is allowed and would become an empty chunk.
-            if !batch.times_us.is_empty() {
-                batches.push(batch);
+            for rows in pieces(&batch) {
+                let most = most_bytes_read(data_type, &rows);
+                room.take(most)?;
+                let read = read_batch(data_type, &rows, zone, &mut texts).map_err(at_its_place)?;
+                room.give_back(most.saturating_sub(read.bytes()));
+                // A batch without rows is allowed and would become an empty chunk.
+                if !read.times_us.is_empty() {
+                    batches.push(read);
+                }
             }
         }
     }
     Ok(TypeBatches { data_type, batches })
+}
+
+/// The rows of a batch, no more at once than are read at once; one piece also where there is no row.
+fn pieces(batch: &RecordBatch) -> impl Iterator<Item = RecordBatch> {
+    let rows = batch.num_rows();
+    (0..rows.max(1)).step_by(ROWS_AT_ONCE).map(move |start| batch.slice(start, ROWS_AT_ONCE.min(rows - start)))
 }
 
 /// What the reader answers; a panic of it is an answer too.

@@ -4,9 +4,11 @@
 //! the parser meets it. What is wrong with the structure is reported with its place.
 //!
 //! A row that leaves a column out is short as text and as long as any in memory. So the memory is held to the size of
-//! the body.
+//! the body, and all of it is counted in the account of the upload before it is taken.
 
+pub(super) mod names;
 pub(super) mod place;
+pub(super) mod scratch;
 
 use std::fmt;
 
@@ -16,37 +18,51 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use vitals::registry::DataType;
 
+use names::NameSeed;
 pub(crate) use place::BodyError;
 use place::Place;
 
 use super::columns::RowsSeed;
-use crate::body::{place_of, with_machine_numbers};
+use crate::body::{place_of, with_f64_numbers};
+use crate::load::Room;
 use store::SerialNumber;
 
 /// The deepest nesting of brackets that is read, as everywhere else in the service.
 const DEEPEST: usize = 128;
+/// The longest text of a field that is no rows, bytes.
+const LONGEST_FIELD: usize = 64 << 10;
 
-/// Reads a body.
+/// Reads a body. `room` is the account of the upload, in which the body itself is counted already.
 ///
 /// The parser gives up at a number that no f64 holds. Such a number is a bad value like any other, so the
 /// body is then read again with another in its place; a body without one is read once.
-pub(crate) fn read(bytes: &[u8]) -> Result<SyncBody, BodyError> {
-    match read_numbers(bytes) {
-        Err(BodyError::Syntax(told)) => match with_machine_numbers(bytes) {
-            Some(changed) => read_numbers(&changed),
-            None => Err(BodyError::Syntax(told)),
-        },
+pub(crate) fn read(bytes: &[u8], room: &Room) -> Result<SyncBody, BodyError> {
+    let before = room.used();
+    match read_numbers(bytes, room) {
+        Err(BodyError::Syntax(told)) => {
+            // What was read has been dropped, and the body may be copied.
+            room.hold_exactly(before)?;
+            room.take(bytes.len())?;
+            match with_f64_numbers(bytes) {
+                Some(changed) => read_numbers(&changed, room),
+                None => Err(BodyError::Syntax(told)),
+            }
+        }
         read => read,
     }
 }
 
-fn read_numbers(bytes: &[u8]) -> Result<SyncBody, BodyError> {
-    let place = Place::of_body(bytes);
+fn read_numbers(bytes: &[u8], room: &Room) -> Result<SyncBody, BodyError> {
+    room.take(scratch::most_bytes(bytes))?;
+    let place = Place::of_body(bytes, room);
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let read = BodySeed { place: &place }.deserialize(&mut deserializer).and_then(|body| {
         deserializer.end()?;
         Ok(body)
     });
+    if let Some(no_room) = place.no_room.get() {
+        return Err(no_room.into());
+    }
     read.map_err(|error| {
         // What is not a value of its column is met long before the bottom of such a body.
         if is_nested_too_deeply(bytes) {
@@ -103,7 +119,8 @@ impl<'de> Visitor<'de> for BodySeed<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SyncBody, A::Error> {
         let mut body = SyncBody::default();
         let mut seen: Vec<String> = Vec::new();
-        while let Some(key) = map.next_key::<String>()? {
+        while let Some(key) = map.next_key_seed(NameSeed)? {
+            let key = key.into_owned();
             if seen.contains(&key) {
                 return Err(self.place.fail(key, "is given twice"));
             }
@@ -130,11 +147,14 @@ impl<'de> Visitor<'de> for BodySeed<'_> {
 impl BodySeed<'_> {
     /// A field that is small enough to be read on its own.
     fn small<E: Error>(&self, key: &str, text: &RawValue) -> Result<Value, E> {
-        let read =
-            serde_json::from_str(text.get()).or_else(|error| match with_machine_numbers(text.get().as_bytes()) {
-                Some(changed) => serde_json::from_slice(&changed),
-                None => Err(error),
-            });
+        // As a tree a value can take twenty times its text.
+        if text.get().len() > LONGEST_FIELD {
+            return Err(self.place.fail(key, "is too long"));
+        }
+        let read = serde_json::from_str(text.get()).or_else(|error| match with_f64_numbers(text.get().as_bytes()) {
+            Some(changed) => serde_json::from_slice(&changed),
+            None => Err(error),
+        });
         read.map_err(|_| self.place.fail(key, "cannot be read"))
     }
 
@@ -162,7 +182,7 @@ impl BodySeed<'_> {
                 "firmware_version" => firmware_version = self.text(&place, value)?,
                 "battery_level" if value.is_null() => {}
                 "battery_level" => {
-                    let level = value.as_i64().ok_or_else(|| self.place.fail(place, "must be a whole number"))?;
+                    let level = value.as_i64().ok_or_else(|| self.place.fail(place, "must be an integer"))?;
                     battery_level = Some(level);
                 }
                 _ => return Err(self.place.fail("device", format!("has no field {name}"))),
@@ -196,14 +216,14 @@ impl<'de> Visitor<'de> for DataSeed<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut types: Vec<TypeBatches> = Vec::new();
-        while let Some(name) = map.next_key::<String>()? {
+        while let Some(name) = map.next_key_seed(NameSeed)? {
             let Some(data_type) = DataType::from_name(&name) else {
                 return Err(self.place.fail(format!("data.{name}"), "is not a data type"));
             };
             if types.iter().any(|one| one.data_type == data_type) {
                 return Err(self.place.fail(format!("data.{name}"), "is given twice"));
             }
-            self.place.enter(format!("data.{name}"));
+            self.place.enter_type(data_type);
             let batches = map.next_value_seed(RowsSeed { data_type, place: self.place })?;
             self.place.enter("data");
             types.push(TypeBatches { data_type, batches });
@@ -212,5 +232,7 @@ impl<'de> Visitor<'de> for DataSeed<'_> {
     }
 }
 
+#[cfg(test)]
+mod memory_tests;
 #[cfg(test)]
 mod tests;

@@ -7,12 +7,13 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use vitals::block::Cells;
-use vitals::intake::NO_TIME;
-use vitals::registry::{CellError, Column, DataType, Kind, NULL};
+use vitals::registry::{CellError, Column, Kind, NULL};
 
-use super::body::place::Place;
+use super::body::scratch::count;
+use super::column_place::ColumnPlace;
+use super::texts::TextSeed;
 use super::whole_numbers;
-use crate::body::with_machine_numbers;
+use crate::body::with_f64_numbers;
 
 /// What was under a column's name.
 pub(super) enum Field {
@@ -33,6 +34,16 @@ impl Field {
             Field::One(_) | Field::OneText(_) => None,
             Field::Each { cells, .. } => Some(cells.len()),
             Field::EachText { texts, .. } => Some(texts.len()),
+        }
+    }
+
+    /// What an array holds of the account of the upload, bytes; texts without their characters.
+    pub(super) fn counted_bytes(&self) -> usize {
+        let of_faults = |faults: &Vec<(u32, CellError)>| faults.capacity() * size_of::<(u32, CellError)>();
+        match self {
+            Field::One(_) | Field::OneText(_) => 0,
+            Field::Each { cells, faults } => cells.capacity() * size_of::<i32>() + of_faults(faults),
+            Field::EachText { texts, faults } => texts.capacity() * size_of::<Option<Arc<str>>>() + of_faults(faults),
         }
     }
 
@@ -99,39 +110,21 @@ impl Field {
 /// Reads a column.
 #[derive(Clone, Copy)]
 pub(super) struct FieldSeed<'place> {
-    pub data_type: DataType,
-    pub index: usize,
-    pub place: &'place Place,
-    /// Whether this is an element of the column's array: then it may not be an array itself.
-    pub inside_array: bool,
-}
-
-impl FieldSeed<'_> {
-    fn column(&self) -> &'static Column {
-        &self.data_type.columns()[self.index]
-    }
-
-    fn wrong_kind<E: Error>(&self) -> E {
-        let place = format!("data.{}.{}", self.data_type.name(), self.column().name);
-        self.place.fail(place, "is of the wrong kind")
-    }
-
-    fn cell(&self) -> CellSeed<'_> {
-        CellSeed { column: self.column(), field: self }
-    }
+    pub column: &'static Column,
+    pub at: ColumnPlace<'place>,
 }
 
 impl<'de> DeserializeSeed<'de> for FieldSeed<'_> {
     type Value = Field;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Field, D::Error> {
         // A text can hold brackets and escapes; everything else can be scanned for digits first.
-        if self.column().is_text() {
+        if self.column.is_text() {
             return deserializer.deserialize_any(self);
         }
         // Borrowed from the body: the fast path below then reads digits without the parser, which takes most of its
         // time per number.
         let text = <&RawValue>::deserialize(deserializer)?.get();
-        match self.whole_numbers(text) {
+        match self.whole_numbers(text)? {
             Some(field) => Ok(field),
             None => self.read_alone(text).map_err(|error| self.as_error_of_body(&error)),
         }
@@ -139,27 +132,50 @@ impl<'de> DeserializeSeed<'de> for FieldSeed<'_> {
 }
 
 impl FieldSeed<'_> {
+    fn cell(&self) -> CellSeed<'_> {
+        CellSeed { column: self.column, at: &self.at }
+    }
+
     /// An array of nothing but integers and nulls.
-    fn whole_numbers(self, text: &str) -> Option<Field> {
-        let column = self.column();
+    fn whole_numbers<E: Error>(&self, text: &str) -> Result<Option<Field>, E> {
+        let column = self.column;
+        // The value of a single row, of which there can be millions.
+        if !text.starts_with('[') {
+            return Ok(None);
+        }
         // Outside of this range a product with the steps could leave 32 bits.
-        let (range, steps) = (column.whole_range()?, i64::from(column.steps_per_unit()));
-        // Two or three digits and a comma are usual, and waveforms have more.
-        let mut cells = Vec::with_capacity(text.len() / 4);
+        let Some(range) = column.whole_range() else { return Ok(None) };
+        let steps = i64::from(column.steps_per_unit());
+        let elements = count(text.as_bytes(), |byte| byte == b',') + 1;
+        // Left to the parser, which ends where the array is too long.
+        if elements > self.at.most() {
+            return Ok(None);
+        }
+        let bytes = elements * size_of::<i32>();
+        self.at.place.take(bytes)?;
+        let mut cells = Vec::with_capacity(elements);
         let mut faults = Vec::new();
+        let mut noted: Result<(), E> = Ok(());
         let is_read = whole_numbers::for_each(text, |number| {
             // A bad value rejects its row and not the sync, so its place is kept and the reading goes on.
             let cell = match number {
                 Some(number) if range.contains(&number) => (number * steps) as i32,
                 Some(_) => {
-                    faults.push((cells.len() as u32, CellError::OutOfRange));
+                    if noted.is_ok() {
+                        noted = self.at.note(&mut faults, cells.len(), CellError::OutOfRange);
+                    }
                     NULL
                 }
                 None => NULL,
             };
             cells.push(cell);
         });
-        is_read.then_some(Field::Each { cells, faults })
+        noted?;
+        if !is_read {
+            self.at.place.give_back(bytes + faults.capacity() * size_of::<(u32, CellError)>());
+            return Ok(None);
+        }
+        Ok(Some(Field::Each { cells, faults }))
     }
 
     /// What the parser found wrong: with the value, which is noted with its place already, or with the text itself.
@@ -168,16 +184,22 @@ impl FieldSeed<'_> {
         if error.is_data() {
             return E::custom(error);
         }
-        self.place.fail(format!("data.{}.{}", self.data_type.name(), self.column().name), "cannot be read")
+        self.at.fail("cannot be read")
     }
 
     /// Any value, by the parser. It gives up at a number that no f64 holds, which is a bad value like any other.
     fn read_alone(self, text: &str) -> Result<Field, serde_json::Error> {
         let read = serde_json::Deserializer::from_str(text).deserialize_any(self);
-        read.or_else(|error| match with_machine_numbers(text.as_bytes()) {
-            Some(changed) if error.is_syntax() => serde_json::Deserializer::from_slice(&changed).deserialize_any(self),
-            _ => Err(error),
-        })
+        if !read.as_ref().is_err_and(serde_json::Error::is_syntax) {
+            return read;
+        }
+        self.at.place.take::<serde_json::Error>(text.len())?;
+        let again = match with_f64_numbers(text.as_bytes()) {
+            Some(changed) => serde_json::Deserializer::from_slice(&changed).deserialize_any(self),
+            None => read,
+        };
+        self.at.place.give_back(text.len());
+        again
     }
 }
 
@@ -185,7 +207,7 @@ impl<'de> Visitor<'de> for FieldSeed<'_> {
     type Value = Field;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "a value or an array of values for {}", self.column().name)
+        write!(formatter, "a value or an array of values for {}", self.column.name)
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<Field, E> {
@@ -205,38 +227,47 @@ impl<'de> Visitor<'de> for FieldSeed<'_> {
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Field, E> {
-        if !self.column().is_text() {
+        if !self.column.is_text() {
             return self.cell().visit_str(value).map(Field::One);
         }
-        Ok(Field::OneText(self.column().check_text(value).map(|()| Some(Arc::from(value)))))
+        TextSeed { column: self.column, at: self.at, last: None }.visit_str(value).map(Field::OneText)
     }
 
     fn visit_unit<E: Error>(self) -> Result<Field, E> {
-        Ok(if self.column().is_text() { Field::OneText(Ok(None)) } else { Field::One(Ok(NULL)) })
+        Ok(if self.column.is_text() { Field::OneText(Ok(None)) } else { Field::One(Ok(NULL)) })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<Field, A::Error> {
-        Err(self.wrong_kind())
+        Err(self.at.wrong_kind())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Field, A::Error> {
-        if self.inside_array {
-            return Err(self.wrong_kind());
-        }
         let mut faults = Vec::new();
-        if self.column().is_text() {
-            let mut texts = Vec::new();
-            while let Some(field) = elements.next_element_seed(FieldSeed { inside_array: true, ..self })? {
-                let row = texts.len() as u32;
-                faults.extend(field.fault().map(|error| (row, error)));
-                texts.push(field.into_text());
+        if self.column.is_text() {
+            let mut texts: Vec<Option<Arc<str>>> = Vec::new();
+            loop {
+                let last = texts.last().and_then(Option::as_ref);
+                let Some(text) = elements.next_element_seed(TextSeed { column: self.column, at: self.at, last })?
+                else {
+                    break;
+                };
+                if texts.len() == texts.capacity() {
+                    self.at.grow(&mut texts)?;
+                }
+                if let Err(error) = text {
+                    self.at.note(&mut faults, texts.len(), error)?;
+                }
+                texts.push(text.ok().flatten());
             }
             return Ok(Field::EachText { texts, faults });
         }
         let mut cells = Vec::new();
         while let Some(cell) = elements.next_element_seed(self.cell())? {
+            if cells.len() == cells.capacity() {
+                self.at.grow(&mut cells)?;
+            }
             if let Err(error) = cell {
-                faults.push((cells.len() as u32, error));
+                self.at.note(&mut faults, cells.len(), error)?;
             }
             cells.push(cell.unwrap_or(NULL));
         }
@@ -249,7 +280,7 @@ impl<'de> Visitor<'de> for FieldSeed<'_> {
 #[derive(Clone, Copy)]
 struct CellSeed<'field> {
     column: &'static Column,
-    field: &'field FieldSeed<'field>,
+    at: &'field ColumnPlace<'field>,
 }
 
 impl CellSeed<'_> {
@@ -258,7 +289,7 @@ impl CellSeed<'_> {
         match self.column.kind {
             Kind::Number { .. } | Kind::Hex => Ok(cell),
             // A number where a word belongs is a column of the wrong kind, which no row can be blamed for.
-            Kind::TestType | Kind::Text { .. } => Err(self.field.wrong_kind()),
+            Kind::TestType | Kind::Text { .. } => Err(self.at.wrong_kind()),
         }
     }
 }
@@ -295,14 +326,14 @@ impl<'de> Visitor<'de> for CellSeed<'_> {
     fn visit_bool<E: Error>(self, value: bool) -> Result<Self::Value, E> {
         match self.column.kind {
             Kind::Number { decimals: 0, min: 0, max: 1 } => Ok(Ok(i32::from(value))),
-            _ => Err(self.field.wrong_kind()),
+            _ => Err(self.at.wrong_kind()),
         }
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Self::Value, E> {
         match self.column.kind {
             Kind::Hex | Kind::TestType => Ok(self.column.cell_from_text(value)),
-            Kind::Number { .. } | Kind::Text { .. } => Err(self.field.wrong_kind()),
+            Kind::Number { .. } | Kind::Text { .. } => Err(self.at.wrong_kind()),
         }
     }
 
@@ -311,108 +342,35 @@ impl<'de> Visitor<'de> for CellSeed<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<Self::Value, A::Error> {
-        Err(self.field.wrong_kind())
+        Err(self.at.wrong_kind())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<Self::Value, A::Error> {
-        Err(self.field.wrong_kind())
-    }
-}
-
-/// What was under `timestamp`.
-pub(super) enum TimeField {
-    /// The time of a single row, µs.
-    One(i64),
-    /// A time each, µs; [`NO_TIME`] for null.
-    Each(Vec<i64>),
-}
-
-/// Reads `timestamp`: ms since 1970, with an optional fraction.
-pub(super) struct TimeSeed<'place> {
-    pub data_type: DataType,
-    pub place: &'place Place,
-}
-
-impl TimeSeed<'_> {
-    fn wrong_kind<E: Error>(&self) -> E {
-        self.place.fail(format!("data.{}.timestamp", self.data_type.name()), "is of the wrong kind")
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for TimeSeed<'_> {
-    type Value = TimeField;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<TimeField, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for TimeSeed<'_> {
-    type Value = TimeField;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("milliseconds since 1970")
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<TimeField, E> {
-        // Saturates, as the fraction below does: absurd times are rejected row by row, with the reason of times that
-        // are too late.
-        Ok(TimeField::One(i64::try_from(value).unwrap_or(i64::MAX).saturating_mul(1000)))
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<TimeField, E> {
-        Ok(TimeField::One(value.saturating_mul(1000)))
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<TimeField, E> {
-        // Saturates: an absurd time is far ahead or long ago, and rejects its row as such.
-        Ok(TimeField::One((value * 1000.0).round() as i64))
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<TimeField, E> {
-        Ok(TimeField::One(NO_TIME))
-    }
-
-    fn visit_bool<E: Error>(self, _: bool) -> Result<TimeField, E> {
-        Err(self.wrong_kind())
-    }
-
-    fn visit_str<E: Error>(self, _: &str) -> Result<TimeField, E> {
-        Err(self.wrong_kind())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<TimeField, A::Error> {
-        Err(self.wrong_kind())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<TimeField, A::Error> {
-        let mut times_us = Vec::new();
-        let element = || TimeSeed { data_type: self.data_type, place: self.place };
-        while let Some(time) = elements.next_element_seed(element())? {
-            match time {
-                TimeField::One(time_us) => times_us.push(time_us),
-                TimeField::Each(_) => return Err(self.wrong_kind()),
-            }
-        }
-        Ok(TimeField::Each(times_us))
+        Err(self.at.wrong_kind())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::body::place::Place;
     use super::*;
+    use crate::load::Room;
+    use vitals::registry::DataType;
 
     #[test]
-    fn whole_numbers_become_the_cells_that_the_parser_makes_of_them() {
-        let place = Place::of_body(b"");
+    fn integers_become_the_cells_that_the_parser_makes_of_them() {
+        let place = Place::of_body(b"", &Room::without_end());
         let mut compared = 0;
         for data_type in DataType::ALL {
-            for (index, column) in data_type.columns().iter().enumerate() {
+            for column in data_type.columns() {
                 let Some(range) = column.whole_range() else { continue };
                 let (lowest, highest) = range.into_inner();
                 let text = format!("[{},{lowest},null,{highest},{}]", lowest - 1, highest + 1);
-                let seed = FieldSeed { data_type, index, place: &place, inside_array: false };
-                let (Some(Field::Each { cells, faults }), Ok(Field::Each { cells: parsed, faults: told })) =
-                    (seed.whole_numbers(&text), seed.read_alone(&text))
+                let seed =
+                    FieldSeed { column, at: ColumnPlace { data_type, name: column.name, place: &place, rows: None } };
+                let whole = seed.whole_numbers::<serde_json::Error>(&text);
+                let (Ok(Some(Field::Each { cells, faults })), Ok(Field::Each { cells: parsed, faults: told })) =
+                    (whole, seed.read_alone(&text))
                 else {
                     panic!("{} is an array", column.name);
                 };

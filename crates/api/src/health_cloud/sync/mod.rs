@@ -5,19 +5,24 @@
 mod arrow;
 mod body;
 mod cells;
+mod column_place;
 mod columns;
 mod encoding;
+mod passed_over;
+mod receive;
+mod rows;
+mod texts;
+mod times;
 mod whole_numbers;
 
 use std::collections::BTreeMap;
 
 use axum::Json;
-use axum::body::{Body, Bytes, HttpBody as _};
+use axum::body::Body;
 use axum::extract::{Path, Request, State};
-use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use platform::ingest::{self, Receipt, SyncBody, TypeOutcome};
 use platform::{HealthCaller, PlatformError};
 use serde::Serialize;
@@ -27,28 +32,43 @@ use utoipa_axum::routes;
 use vitals::registry::DataType;
 
 use self::body::BodyError;
-use self::encoding::{Encoding, ExpandError};
+use self::encoding::ExpandError;
+use self::receive::read_off_thread;
 use crate::body::rejection::BodyRejection;
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::extract::HealthCall;
-use crate::load::{NoRoom, Room};
+use crate::load::Room;
 use crate::parameters::Parameters;
 use crate::state::ApiState;
 use store::SerialNumber;
 
-/// The readers of bodies, for the fuzz targets.
+/// The readers of bodies, for the fuzz targets: without an account of memory.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod readers {
-    pub(crate) use super::arrow::read as read_arrow;
-    pub(crate) use super::body::read as read_json;
+    use bytes::Bytes;
+    use platform::ingest::{SyncBody, TypeBatches};
+    use vitals::registry::DataType;
+    use vitals::zone::ZoneName;
+
+    use super::body::BodyError;
+    use super::{arrow, body};
+    use crate::load::Room;
+
+    pub(crate) fn read_json(bytes: &[u8]) -> Result<SyncBody, BodyError> {
+        body::read(bytes, &Room::without_end())
+    }
+
+    pub(crate) fn read_arrow(data_type: DataType, stream: &Bytes, zone: &ZoneName) -> Result<TypeBatches, BodyError> {
+        arrow::read(data_type, stream, zone, &Room::without_end())
+    }
 }
 
 /// The scope of a token that may send.
 const SYNC: &str = "patient.sync";
 /// The content type of an Arrow IPC stream.
 const ARROW_STREAM: &str = "application/vnd.apache.arrow.stream";
-/// Bodies up to this size are read where they arrive; reading a larger one would hold up other requests.
-const READ_IN_PLACE: usize = 16 * 1024;
+/// Syncs that take up to so many bytes are stored where they arrive; a task of their own would cost more than it saves.
+const STORED_IN_PLACE: usize = 1 << 20;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -81,6 +101,11 @@ struct TypeAnswer {
     /// Rows that took the place of another value at the same time.
     #[schema(example = 0)]
     replaced: u64,
+    /// Rows that are stored and could not be compared with what is stored at their time, which is damaged; left out when
+    /// there are none. They count as the others once it is brought back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 3)]
+    unverified: Option<u64>,
     /// Rows that are not stored.
     #[schema(example = 1)]
     rejected: u64,
@@ -117,6 +142,7 @@ impl From<TypeOutcome> for TypeAnswer {
             stored: outcome.counts.stored,
             duplicate: outcome.counts.duplicate,
             replaced: outcome.counts.replaced,
+            unverified: Some(outcome.counts.unverified).filter(|rows| *rows > 0),
             rejected: outcome.rejected,
             errors: outcome.rejections.into_iter().map(row).collect(),
         }
@@ -140,8 +166,8 @@ async fn sync(
     // Before the body is looked at: who may only read must not cost memory for an upload.
     caller.require(SYNC)?;
     require_content_type(&headers, &["application/json"], "application/json")?;
-    let body = read_off_thread(&state, &headers, sent, |bytes| body::read(&bytes)).await?;
-    store(&state, &caller, body).await
+    let body = read_off_thread(&state, &headers, sent, |bytes, room| body::read(&bytes, room)).await?;
+    store(&state, caller, body).await
 }
 
 /// Stores one Arrow IPC stream of rows of one type.
@@ -174,15 +200,26 @@ async fn sync_arrow(
     // An unknown zone refuses the stream before it is received, however large it is.
     let zone = ingest::zone_of(&caller, time_zone.clone())?;
     let device = serial_number.map(|text| ingest::DeviceReport::new(SerialNumber::new(text)));
-    let body = read_off_thread(&state, &headers, sent, move |bytes| {
-        let data = vec![arrow::read(data_type, &bytes, &zone)?];
+    let body = read_off_thread(&state, &headers, sent, move |bytes, room| {
+        let data = vec![arrow::read(data_type, &bytes, &zone, room)?];
         Ok(SyncBody { sync_id, time_zone, device, data })
     });
-    store(&state, &caller, body.await?).await
+    store(&state, caller, body.await?).await
 }
 
-async fn store(state: &ApiState, caller: &HealthCaller, (body, _room): (SyncBody, Room)) -> Result<Json<SyncAnswer>> {
-    let receipt = state.platform.data.store_sync(caller, body).await?;
+async fn store(state: &ApiState, caller: HealthCaller, (body, room): (SyncBody, Room)) -> Result<Json<SyncAnswer>> {
+    let storing = store_counted(state.clone(), caller, (body, room.clone()));
+    if room.used() <= STORED_IN_PLACE {
+        return storing.await;
+    }
+    // A client that goes away ends this future and not the work on other threads, whose memory has to stay counted.
+    let storing = runtime::spawn("store a sync", storing.in_current_span());
+    storing.await.map_err(|error| PlatformError::Internal(format!("storing a sync stopped: {error}")))?
+}
+
+async fn store_counted(state: ApiState, caller: HealthCaller, body: (SyncBody, Room)) -> Result<Json<SyncAnswer>> {
+    let (body, _room) = body;
+    let receipt = state.platform.data.store_sync(&caller, body).await?;
     // After the commit: what was refused or lost is no sync.
     state.metrics.synced(&receipt);
     Ok(Json(receipt.into()))
@@ -198,70 +235,6 @@ fn require_content_type(headers: &HeaderMap, accepted: &[&str], named: &'static 
     Err(BodyRejection::OtherKind(named).into())
 }
 
-/// A body as it was sent, up to a limit and as far as there is room.
-async fn receive(sent: Body, announced: usize, limit: usize, room: &mut Room) -> Result<Bytes> {
-    // What was announced may be less than what comes, or nothing with chunked bodies.
-    let mut sent = Limited::new(sent, limit);
-    // Memory costs nothing before it is written to, but on a machine that is strict about it there may be none.
-    let mut received: Vec<u8> = Vec::new();
-    received.try_reserve_exact(announced).map_err(|_| NoRoom)?;
-    while let Some(frame) = sent.frame().await {
-        let frame = match frame {
-            Ok(frame) => frame,
-            // Only this is the client's doing; everything else is a connection that broke off.
-            Err(error) if error.is::<LengthLimitError>() => return Err(BodyRejection::TooLarge.into()),
-            Err(_) => return Err(BodyRejection::CutOff.into()),
-        };
-        // Trailers mean nothing here.
-        let Ok(piece) = frame.into_data() else { continue };
-        room.grow_to(received.len() + piece.len())?;
-        received.extend_from_slice(&piece);
-    }
-    Ok(Bytes::from(received))
-}
-
-/// Expands and reads a body, off the async threads when it is large. The room is held for as long as the body is.
-async fn read_off_thread<Read>(
-    state: &ApiState,
-    headers: &HeaderMap,
-    sent: Body,
-    read: Read,
-) -> Result<(SyncBody, Room)>
-where
-    Read: FnOnce(Bytes) -> std::result::Result<SyncBody, BodyError> + Send + 'static,
-{
-    let encoding = Encoding::of(headers.get(CONTENT_ENCODING)).ok_or(ApiError::Particular {
-        status: StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        code: "unsupported_encoding",
-        message: "the Content-Encoding must be gzip, zstd or identity",
-    })?;
-    let announced = sent.size_hint().lower();
-    // Refused on its word, before a byte of it is received; who announces nothing is stopped at the limit.
-    if announced > state.limits.sync_bytes as u64 {
-        return Err(BodyRejection::TooLarge.into());
-    }
-    let announced = announced as usize;
-    // 503 and not 413: the same upload is welcome when others are done, and an app keeps it until then.
-    let mut room = state.uploads.enter(announced)?;
-    let receiving = tracing::debug_span!("receive body");
-    let bytes = receive(sent, announced, state.limits.sync_bytes, &mut room).instrument(receiving).await?;
-    let limit = state.limits.sync_expanded_bytes;
-    // Handing a small body to another thread takes longer than reading it; a packed one of that size can be large.
-    let in_place = bytes.len() <= READ_IN_PLACE && encoding == Encoding::Identity;
-    let work = move || -> Result<(SyncBody, Room)> {
-        // Rows are made of the expanded text while it is still there, and are about as large.
-        let sent = bytes.len();
-        let expanded = encoding.expand(bytes, limit, &mut |expanded| room.grow_to(sent + 2 * expanded))?;
-        Ok((read(expanded)?, room))
-    };
-    let reading = tracing::debug_span!("read body");
-    if in_place {
-        return reading.in_scope(work);
-    }
-    let joined = runtime::blocking("read a body", work).instrument(reading).await;
-    joined.map_err(|error| PlatformError::Internal(format!("reading a body stopped: {error}")))?
-}
-
 impl From<BodyError> for ApiError {
     fn from(error: BodyError) -> Self {
         match error {
@@ -269,6 +242,7 @@ impl From<BodyError> for ApiError {
             BodyError::Syntax(_) | BodyError::NotArrow(_) => {
                 PlatformError::Malformed { code: "malformed_body", message: short(error.to_string()) }.into()
             }
+            BodyError::NoRoom(no_room) => no_room.into(),
         }
     }
 }
@@ -291,7 +265,7 @@ impl From<ExpandError> for ApiError {
             ExpandError::TooLarge { .. } => BodyRejection::TooLarge.into(),
             ExpandError::NoRoom(no_room) => no_room.into(),
             // A truncated packing is a fault of syntax and stores nothing, although its beginning could be read.
-            ExpandError::Damaged(_) => {
+            ExpandError::Damaged(_) | ExpandError::WideWindow => {
                 PlatformError::Malformed { code: "malformed_body", message: error.to_string() }.into()
             }
         }

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_number_is_left_to_the_parser() {
+    fn what_is_no_integer_is_left_to_the_parser() {
         for other in [
             "",
             "1",

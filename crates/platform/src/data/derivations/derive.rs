@@ -9,7 +9,8 @@ use store::{
 };
 use vitals::activity::Sex;
 use vitals::derivation::{
-    Batch, Changes, DerivedRow, Output, Progress, Setting, Start, Subject, common_versions, day_of, versions,
+    Batch, Changes, DerivedRow, Output, Progress, Setting, Start, Subject, VITAL_TYPES, common_versions, day_of,
+    versions,
 };
 use vitals::latest::LatestValues;
 use vitals::news_timeline::NewsEntry;
@@ -18,7 +19,7 @@ use vitals::summary::{Profile, Section};
 
 use super::ahead::read_ahead;
 use super::counts::DerivationCounts;
-use super::plan::Plan;
+use super::plan::{OF_NO_SYNC, Plan};
 use super::reader::{Reader, StoredPatient, read_all};
 use crate::core::Core;
 use crate::core::access::Readable;
@@ -90,8 +91,12 @@ pub(super) async fn commit_due(
 
 /// Plans a batch.
 pub(super) fn begin(input: Input) -> (Plan, Batch) {
-    let Input { due, seen, subject, kept_from_us, now_ms } = input;
-    let plan = Plan::of(due, &kept_from_us);
+    let Input { mut due, seen, subject, kept_from_us, now_ms } = input;
+    let ahead = marks_of_ahead(&seen, now_ms);
+    due.extend(&ahead);
+    let mut plan = Plan::of(due, &kept_from_us);
+    // No store has these marks: where the batch does not come so far, they are to be kept for the next one.
+    plan.left.extend(ahead.into_iter().filter(|mark| !plan.done.contains(mark)));
     let batch = Batch::new(Start {
         subject,
         touched: plan.touched.clone(),
@@ -107,6 +112,24 @@ pub(super) fn begin(input: Input) -> (Plan, Batch) {
 /// Returns the time after which rows do not count yet, µs.
 fn not_after_us(now_ms: i64) -> i64 {
     (now_ms + AHEAD_MS) * 1000 + 999
+}
+
+/// Returns marks of what lies between now and latest values whose time has not come: the clock was ahead when they were
+/// taken for good, and is right again. What was derived of those rows is taken back until their time comes.
+fn marks_of_ahead(seen: &LatestValues, now_ms: i64) -> Vec<DueRange> {
+    let not_after_us = not_after_us(now_ms);
+    let newest = seen.signs().into_iter().chain([seen.news_score]).flatten().map(|timed| timed.timestamp_ms).max();
+    let Some(last_us) = newest.map(|time_ms| time_ms * 1000 + 999).filter(|last_us| *last_us > not_after_us) else {
+        return Vec::new();
+    };
+    let mark = |data_type: DataType| DueRange {
+        arrival: OF_NO_SYNC,
+        data_type: data_type.number(),
+        first_us: not_after_us + 1,
+        last_us,
+        ready_ms: now_ms,
+    };
+    VITAL_TYPES.into_iter().map(mark).collect()
 }
 
 /// Computes a batch; reads what it asks for between.

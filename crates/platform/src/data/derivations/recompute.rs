@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use store::{Claim, CommitOutcome, DerivationCommit, DueRange, LatestChange, PatientId};
+use store::{Claim, CommitOutcome, DerivationCommit, DueRange, LatestChange, PatientId, StoreError};
 use vitals::cells::Day;
-use vitals::derivation::{Answer, Frozen, Need, Output, VITAL_TYPES, day_of, is_input};
+use vitals::derivation::{Answer, DerivedRow, Frozen, Need, Output, VITAL_TYPES, day_of, is_input};
 use vitals::latest::LatestValues;
 use vitals::registry::DataType;
+use vitals::zone::DAY_US;
 
 use super::counts::DerivationCounts;
 use super::derive::{Input, begin, commit_due, run, subject_of};
@@ -92,14 +93,18 @@ async fn try_recompute(core: &Core, counts: &DerivationCounts, patient: &Patient
             health.mark_due(patient, DueRange { ready_ms: now_ms, ..range }).await?;
         }
     }
-    // What waits would otherwise be counted as a difference.
-    if !commit_due(core, counts, patient, now_ms, LEASE_MS).await? {
-        return Ok(None);
-    }
+    // What waits would otherwise be counted as a difference. Where it waits because derived values are damaged, it is
+    // derived once they are right.
+    let is_held_up = match commit_due(core, counts, patient, now_ms, LEASE_MS).await {
+        Ok(false) => return Ok(None),
+        Err(error) if error.is_damage() => true,
+        derived => !derived?,
+    };
     let Some(claim) = health.claim_patient(patient, now_ms, LEASE_MS).await? else { return Ok(None) };
     let compared = compare(core, counts, claim.clone(), now_ms).await;
     // Syncs do not ask for the claim, so rows can have changed since they were read; the repair would then be wrong.
-    let is_quiet = health.due_of(patient, now_ms).await?.is_empty() && health.arrivals(patient).await? == arrivals;
+    let is_derived = is_held_up || health.due_of(patient, now_ms).await?.is_empty();
+    let is_quiet = is_derived && health.arrivals(patient).await? == arrivals;
     let (repair, found) = match compared {
         Ok(compared) if is_quiet => compared,
         other => {
@@ -126,9 +131,14 @@ async fn compare(
     if due.is_empty() {
         return Ok((DerivationCommit::nothing(claim), Recomputed::default()));
     }
-    let stored: Values = health.all_derived(patient).await?.into_iter().filter(is_known).collect();
-    let seen = health.stored_latest(patient).await?;
     let kept_from_us = health.retired(patient).await?;
+    let (sound, damaged) = health.sound_derived(patient).await?;
+    refuse_frozen(&damaged, &kept_from_us)?;
+    let stored: Values = sound.into_iter().filter(is_known).collect();
+    let (seen, is_latest_damaged) = match health.stored_latest(patient).await {
+        Err(error) if error.is_damage() => (LatestValues::default(), true),
+        seen => (seen?, false),
+    };
     // Windows whose rows have been deleted by retention keep what was computed from them (refinement 13).
     let frozen = frozen_of(&due, &kept_from_us);
     let rows = StoredPatient { health: health.clone(), patient: Readable::for_derivation(&claim) };
@@ -148,11 +158,29 @@ async fn compare(
     }
     let windows = windows_with_rows(&again.values);
     let mut commit = DerivationCommit { rows: stored.changes_to(&again.values), ..DerivationCommit::nothing(claim) };
-    if seen != again.latest {
+    let is_put = |place: &(Output, i64)| commit.rows.iter().any(|row| (row.output, row.key) == *place);
+    let gone: Vec<_> = damaged.into_iter().filter(|place| !is_put(place)).collect();
+    let removed = |(output, key)| DerivedRow { output, key, version: 0, body: None };
+    commit.rows.extend(gone.into_iter().map(removed));
+    if is_latest_damaged || seen != again.latest {
         commit.latest = Some(LatestChange { seen, computed: again.latest });
     }
     let differences = commit.rows.len() + usize::from(commit.latest.is_some());
     Ok((commit, Recomputed { windows, differences: differences as u64 }))
+}
+
+/// Fails where a damaged value can come from rows that have expired: nothing can compute it again.
+fn refuse_frozen(damaged: &[(Output, i64)], kept_from_us: &BTreeMap<DataType, i64>) -> store::Result<()> {
+    let Some(kept_from_us) = kept_from_us.values().max() else { return Ok(()) };
+    // Days of a patient's calendar begin up to a day before those of UTC.
+    let first_us = |(output, key): &(Output, i64)| {
+        let of_day = (i64::from(day_of(*key).0.0) - 1).saturating_mul(DAY_US);
+        if output.is_of_days() { of_day } else { key.saturating_mul(1000) }
+    };
+    match damaged.iter().filter(|place| first_us(place) < *kept_from_us).count() {
+        0 => Ok(()),
+        count => Err(StoreError::Damaged(format!("{count} derived values whose rows have expired"))),
+    }
 }
 
 /// Everything that is derived of a patient, once more from the rows.

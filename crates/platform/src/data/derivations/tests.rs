@@ -224,6 +224,46 @@ async fn rows_ahead_of_the_clock_count_when_their_time_has_come() {
     }
 }
 
+/// What was taken for good while the clock was ahead is taken back once it is right, and comes again in its time.
+#[tokio::test]
+async fn clock_that_was_ahead_and_is_right_again_leaves_nothing_from_ahead() {
+    let mut taken_back = 0;
+    for seed in 2000..2060 {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let recording = recording(&mut random, 4);
+        let end_ms = end_ms(&recording) + HOUR_MS;
+        let expected = folded_at_once(&recording, end_ms).await;
+        let mut memory = Memory::default();
+        let mut now_ms = START_MS - HOUR_MS;
+        for sync in syncs(&mut random, &recording) {
+            let is_ahead = random.random_bool(0.4);
+            let wrong_ms = now_ms + if is_ahead { random.random_range(0..48 * HOUR_MS) } else { 0 };
+            memory.sync(&sync, wrong_ms);
+            memory.fold(wrong_ms).await;
+            let newest = |memory: &Memory| {
+                let entry = memory.derived.of(Output::News).next_back().map(|(time_ms, _)| time_ms);
+                memory.latest.scored_ms().max(entry)
+            };
+            let of_ahead = newest(&memory).is_some_and(|newest| newest > now_ms + AHEAD_MS);
+            if random.random_bool(0.7) {
+                // The clock is right, and something comes, whatever it is.
+                memory.sync(&sync, now_ms);
+                memory.fold(now_ms).await;
+                assert!(newest(&memory).is_none_or(|newest| newest <= now_ms + AHEAD_MS), "seed {seed}");
+                memory.assert_complete(now_ms, seed).await;
+                taken_back += usize::from(of_ahead);
+            }
+            now_ms = (now_ms + random.random_range(0..8 * HOUR_MS)).min(end_ms);
+        }
+        while let Some(ready_ms) = memory.due.iter().map(|mark| mark.ready_ms).min() {
+            now_ms = now_ms.max(ready_ms);
+            memory.fold(now_ms).await;
+        }
+        memory.assert_same_as(&expected, seed);
+    }
+    assert!(taken_back > 20, "the clock was hardly ever ahead of a value: {taken_back}");
+}
+
 #[tokio::test]
 async fn a_long_history_is_folded_in_parts() {
     let mut random = ChaCha8Rng::seed_from_u64(7);

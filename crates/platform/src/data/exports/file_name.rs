@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_and_positions_are_told_apart() {
+    fn colours_and_positions_are_distinguished() {
         let name = |metric_id, position| data_file(DataType::Ppg2, Some(Channel::of_ppg2(metric_id, position)));
         assert_eq!(name(0x7e, 6), "ppg2_green_6");
         assert_eq!(name(0x7b, 22), "ppg2_infra_red_22");

@@ -48,6 +48,8 @@ struct Manifest<'a> {
 struct Software {
     name: &'static str,
     version: &'static str,
+    /// Of the tables that gave the local days.
+    time_zone_tables: &'static str,
 }
 
 #[derive(Serialize)]
@@ -77,7 +79,11 @@ pub(super) fn manifest(
 ) -> Result<Vec<u8>> {
     let manifest = Manifest {
         version: VERSION,
-        software: Software { name: "pulseward", version: env!("CARGO_PKG_VERSION") },
+        software: Software {
+            name: "pulseward",
+            version: env!("CARGO_PKG_VERSION"),
+            time_zone_tables: vitals::zone::tables_version(),
+        },
         request: Request {
             patient,
             types: request.types().iter().map(|data_type| data_type.name()).collect(),

@@ -92,8 +92,9 @@ impl Data {
         let id = new.id.clone();
         match self.core.health().begin_export(new).await? {
             ExportTurn::Begun => {}
-            ExportTurn::TooSoon { wait_ms } => {
-                return Err(PlatformError::TooMany { retry_after_s: (wait_ms.max(0) as u64).div_ceil(1000) });
+            ExportTurn::TooSoon { wait_ms, interval_ms } => {
+                let retry_after_s = (wait_ms.max(0) as u64).div_ceil(1000);
+                return Err(PlatformError::ExportTooSoon { retry_after_s, interval_s: interval_ms / 1000 });
             }
             ExportTurn::UnknownPatient => return Err(PlatformError::NotFound("patient")),
         }

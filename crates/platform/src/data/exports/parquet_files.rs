@@ -40,11 +40,8 @@ async fn copy(
     touched: &TouchedPeriod,
     segment: &SegmentRow,
 ) -> Result<()> {
-    let objects = filling.core.objects();
     let object = &segment.object;
-    let found = objects.read(&object.path, None).await?;
-    let gone = || StoreError::Unavailable(format!("{} is not there", object.path));
-    let mut bytes = found.ok_or_else(gone)?.bytes;
+    let mut bytes = filling.core.health().read_sealed_file(&object.path).await?.bytes;
     let name = file_name(data_type, touched);
     let begun = name.clone();
     filling.sink.write(move |archive| archive.begin_stored(&begun)).await?;
@@ -58,7 +55,7 @@ async fn copy(
     if (entry.bytes, &entry.sha256) != (object.bytes, &object.sha256) {
         return Err(StoreError::Damaged(format!("{} is not what was sealed", object.path)).into());
     }
-    let reader = SegmentReader::open(filling.core.objects(), &object.path, object.bytes, data_type).await?;
+    let reader = SegmentReader::open(filling.core.objects(), object, data_type).await?;
     filling.zones.extend(reader.zones());
     let rows = Rows::known(object.rows, object.first_us, object.last_us);
     filling.files.push(rows.described(name, data_type.name(), entry)?);

@@ -76,10 +76,10 @@ impl Data {
 /// Why an export was given up, for the account that asked; the log says more.
 fn reason(error: Option<&PlatformError>) -> &'static str {
     match error {
-        Some(PlatformError::Store(StoreError::Damaged(_))) => {
-            "stored data could not be read; the operator has been told"
+        Some(PlatformError::Store(error)) if error.is_damage() => {
+            "stored data could not be read; the operator has been notified"
         }
         Some(PlatformError::Store(StoreError::Unavailable(_))) => "the storage was away for too long",
-        _ => "the archive could not be written; the operator has been told",
+        _ => "the archive could not be written; the operator has been notified",
     }
 }

@@ -145,6 +145,7 @@ impl Changes {
                 | EventType::NewsScored
                 | EventType::DeviceChanged
                 | EventType::PatientActivated
+                | EventType::RowsVerified
                 | EventType::PatientAttached => {
                     self.patients.insert(event.patient.clone());
                 }
@@ -157,7 +158,7 @@ impl Changes {
                     let codes = event.body["groups"].as_array().into_iter().flatten();
                     self.left.extend(codes.filter_map(|code| code.as_str().map(GroupCode::new)));
                 }
-                EventType::ExportFinished | EventType::Unknown => {}
+                EventType::DataDamaged | EventType::DataRestored | EventType::ExportFinished | EventType::Unknown => {}
             }
         }
     }

@@ -18,10 +18,13 @@ pub struct GivenConsent {
 }
 
 impl Identity {
-    /// The consents of the caller that are in force, oldest first.
+    /// The consents of the caller that an application can act on, oldest first. One is left out when all that was
+    /// issued for it has ended: the application cannot get anything more without asking again.
     pub async fn consents(&self, caller: &UsersCaller) -> Result<Vec<GivenConsent>> {
+        let Some(patient) = caller.user.patient() else { return Ok(Vec::new()) };
+        let in_use = self.core.health().consents_in_use(patient, self.core.now_ms()).await?;
         let mut given = Vec::new();
-        for consent in self.consents_of(caller).await? {
+        for consent in self.consents_of(caller).await?.into_iter().filter(|consent| in_use.contains(&consent.id)) {
             let Some((client, _)) = self.core.users().oauth_client(&consent.client).await? else { continue };
             let (client_name, privacy_policy_url) = (client.name, client.privacy_policy_url);
             given.push(GivenConsent { consent, client_name, privacy_policy_url });

@@ -37,7 +37,9 @@ impl Identity {
     ) -> Result<Option<i64>> {
         let name = format!("totp {account}");
         self.check_backoff(&name, address)?;
-        let secret = self.open_totp_secret(account, &totp.sealed_secret)?;
+        let secret = self.open_totp_secret(account, &totp.sealed_secret).inspect_err(|_| {
+            tracing::warn!("a second factor cannot be opened; `admin remove-second-factor` takes it away");
+        })?;
         let now_ms = self.core.now_ms();
         // Later than the last one: a code that was watched while it was typed opens nothing.
         let step = step_of(&secret, code, now_ms).filter(|step| *step > totp.last_step);
@@ -48,12 +50,35 @@ impl Identity {
         Ok(step)
     }
 
+    /// How many second factors the master key does not open.
+    pub async fn count_unreadable_second_factors(&self) -> Result<u64> {
+        let mut count = 0;
+        for (account, sealed) in self.core.users().sealed_totp_secrets().await? {
+            match self.open_totp_secret(&account, &sealed) {
+                Ok(_) => {}
+                Err(PlatformError::Conflict { .. }) => count += 1,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(count)
+    }
+
     fn open_totp_secret(&self, account: &AccountId, sealed: &[u8]) -> Result<Vec<u8>> {
         let (nonce, sealed) = sealed.split_at_checked(NONCE_LEN).ok_or_else(|| broken("too short"))?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(broken)?;
         let mut sealed = sealed.to_vec();
         let opened = self.sealing_key()?.open_in_place(nonce, sealed_for(account), &mut sealed);
-        Ok(opened.map_err(|_| broken("the master key does not open it"))?.to_vec())
+        let Ok(opened) = opened else { return Err(unreadable()) };
+        Ok(opened.to_vec())
+    }
+}
+
+/// What a store that was restored without its master key answers: no code is right any more, and only an operator can help.
+fn unreadable() -> PlatformError {
+    PlatformError::Conflict {
+        code: "second_factor_unreadable",
+        message: "the second factor cannot be read with the master key of this server; an operator takes it away with \
+                  `pulseward admin remove-second-factor`, and the password alone signs in then",
     }
 }
 

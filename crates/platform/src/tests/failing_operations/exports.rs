@@ -61,7 +61,10 @@ async fn export_is_written_only_after_its_entry_and_the_entry_once() {
         let expected = (0, entries_before);
         assert_eq!((archives(&study).await, study.entries(API_EXPORT).await), expected, "{operation}");
         let too_soon = ask(&study, &grace).await;
-        assert!(matches!(too_soon, Err(PlatformError::TooMany { .. })), "{operation}: {too_soon:?}");
+        assert!(
+            matches!(too_soon, Err(PlatformError::ExportTooSoon { interval_s: 300, .. })),
+            "{operation}: {too_soon:?}"
+        );
 
         assert_eq!(study.deliver_left().await, 0, "{operation}");
         assert_eq!((archives(&study).await, study.entries(API_EXPORT).await), (1, 1), "{operation}");

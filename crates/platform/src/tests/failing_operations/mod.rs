@@ -1,5 +1,6 @@
 //! Services over stores of which one operation fails, once, in the middle of what they do.
 
+mod damage;
 mod delivery;
 mod derivations;
 mod erasure;

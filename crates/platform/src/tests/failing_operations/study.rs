@@ -9,6 +9,7 @@ use crate::core::access::Researcher;
 use crate::core::audit::Action;
 use crate::core::error::{PlatformError, Result};
 use crate::core::person::Person;
+use crate::core::settings::Settings;
 use crate::identity::accounts::{NewAccount, NewApiKey, SubscriptionStart};
 use crate::people::profile::ProfileChange;
 use crate::test_service::{NOON_MS, Service};
@@ -25,7 +26,12 @@ pub(super) struct Study {
 
 impl Study {
     pub async fn begin() -> Self {
-        let service = Service::start().await;
+        Self::with(Settings::default()).await
+    }
+
+    /// With other settings.
+    pub async fn with(settings: Settings) -> Self {
+        let service = Service::with(settings).await;
         let identity = &service.platform.identity;
         let account = NewAccount {
             email: "ada@example.org".to_owned(),

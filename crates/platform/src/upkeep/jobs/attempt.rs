@@ -13,8 +13,10 @@ use super::verdict::{Cause, judge};
 use crate::core::signals::{EndedRun, Outcome};
 use crate::core::work::Ended;
 
-/// How often the end of a lease is written when the database is away, and the pause between.
-const TRIES: usize = 3;
+/// How long the end of a lease is tried to be written when the database is away, and the pause between. It is about as
+/// long as the lease, so that a patient whose derivation met an outage moves on when it is over, and not when the lease
+/// runs out.
+const LONGEST_SETTLE: Duration = Duration::from_secs(50);
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// How a run ended, for the engine.
@@ -31,7 +33,7 @@ pub(super) async fn attempt(kind: Kind, run: Run, version: &str) -> Report {
     let spec = &kind.spec;
     let jobs = run.upkeep.core.signals().clone();
     // Nothing of a person: subjects are ids, types and times.
-    let span = tracing::info_span!("job", kind = spec.kind.name(), subject = %run.work.lease.subject,
+    let span = tracing::error_span!("job", kind = spec.kind.name(), subject = %run.work.lease.subject,
         attempt = run.work.lease.failures.runs + 1);
     jobs.began(spec.kind);
     let begun = Instant::now();
@@ -103,14 +105,22 @@ async fn settle<T, F>(what: &'static str, mut write: impl FnMut() -> F) -> Optio
 where
     F: Future<Output = store::Result<T>>,
 {
-    for tries_left in (0..TRIES).rev() {
+    let begun = Instant::now();
+    let mut is_known = false;
+    loop {
         match write().await {
             Ok(written) => return Some(written),
-            Err(error) => tracing::warn!(%error, what, tries_left, "the end of a job could not be written"),
+            Err(error) if begun.elapsed() + PAUSE >= LONGEST_SETTLE => {
+                tracing::error!(%error, what, "the end of a job could not be written; its lease runs out by itself");
+                return None;
+            }
+            // Once for each job: an outage is reported by what notices it.
+            Err(error) if !is_known => {
+                is_known = true;
+                tracing::warn!(%error, what, "the end of a job could not be written and is tried again");
+            }
+            Err(_) => {}
         }
-        if tries_left > 0 {
-            runtime::sleep(PAUSE).await;
-        }
+        runtime::sleep(PAUSE).await;
     }
-    None
 }

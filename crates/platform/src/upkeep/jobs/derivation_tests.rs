@@ -75,7 +75,33 @@ async fn a_measurement_ahead_of_the_clock_waits() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_running_worker_folds_what_is_synced_and_stops_when_told() {
+async fn value_that_was_taken_while_the_clock_was_ahead_waits_once_it_is_right() {
+    let service = Service::start().await;
+    let ada = PatientId::new("ada");
+    service.enrol(&ada).await;
+    service.sync(&ada, vec![minutes_to_noon(&[60])]).await;
+    drain(&service).await;
+    service.pass_ms(60 * MINUTE_MS);
+    let mut later = minutes_to_noon(&[99]);
+    later.times_us = vec![(NOON_MS + 59 * MINUTE_MS) * 1000];
+    service.sync(&ada, vec![later]).await;
+    drain(&service).await;
+    assert_eq!(service.heart_rate(&ada).await, Some((99.0, NOON_MS + 59 * MINUTE_MS)));
+
+    // Right again; the next sync is of the true time.
+    service.now_ms.store(NOON_MS + MINUTE_MS, Ordering::Relaxed);
+    let mut now = minutes_to_noon(&[61]);
+    now.times_us = vec![(NOON_MS + MINUTE_MS) * 1000];
+    service.sync(&ada, vec![now]).await;
+    drain(&service).await;
+    assert_eq!(service.heart_rate(&ada).await, Some((61.0, NOON_MS + MINUTE_MS)));
+    service.now_ms.store(NOON_MS + 54 * MINUTE_MS, Ordering::Relaxed);
+    assert_eq!(drain(&service).await, 1);
+    assert_eq!(service.heart_rate(&ada).await, Some((99.0, NOON_MS + 59 * MINUTE_MS)), "its time has come");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_worker_derives_what_is_synced_and_stops_when_asked() {
     let service = Service::start().await;
     service.enrol(&PatientId::new("ada")).await;
     let (stop, stopped) = tokio::sync::watch::channel(false);
@@ -120,7 +146,7 @@ async fn what_another_version_has_computed_is_computed_again_once() {
 
 /// While nodes of two versions run, each derives what is claimed by it: the newer one has to do that again later.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_older_program_computes_beside_a_newer_one_is_found_at_the_next_start() {
+async fn what_an_older_program_computes_next_to_a_newer_one_is_found_at_the_next_start() {
     let service = Service::start().await;
     service.enrol(&PatientId::new("ada")).await;
     let health = service.platform.core.health();

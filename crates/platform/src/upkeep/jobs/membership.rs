@@ -74,7 +74,7 @@ impl Membership {
             view = health.beat(&id).await?;
         }
         let Some(view) = view else {
-            tracing::warn!("this node counted as dead, because it was silent for too long; it enters anew");
+            tracing::warn!("this node counted as dead, because it was silent for too long; it enters again");
             self.id = None;
             return self.enter().await;
         };

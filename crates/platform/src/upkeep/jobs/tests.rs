@@ -221,7 +221,7 @@ async fn work_of_a_node_that_died_passes_on_within_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn run_whose_lease_is_lost_is_told() {
+async fn run_whose_lease_is_lost_is_notified() {
     static ENDED: AtomicU32 = AtomicU32::new(0);
     task!(Patient, "patient", Turn::Enqueued, LONG, |run| {
         while run.work.check().is_ok() {
@@ -249,7 +249,7 @@ async fn run_whose_lease_is_lost_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn node_that_stops_tells_its_work_and_gives_the_rest_back() {
+async fn node_that_stops_notifies_its_work_and_gives_the_rest_back() {
     static ENDED: AtomicU32 = AtomicU32::new(0);
     task!(Willing, "willing", Turn::Enqueued, LONG, |run| {
         while run.work.check().is_ok() {

@@ -96,7 +96,7 @@ test("a call that its caller ends stays the caller's own error", async () => {
   assert.equal(((await error) as Error).name, "AbortError");
 });
 
-test("a session that is over is told once for each call, a wrong password is not one", async () => {
+test("a session that is over is reported once for each call, a wrong password is not one", async () => {
   server.on("GET", "/j", () => refusal(401, "session_expired"));
   await failing(get("/j"));
   assert.equal(ended, 1);

@@ -35,7 +35,7 @@ after(() => {
   mock.timers.reset();
 });
 
-test("one failed request is enough, and the time told is that of the last answer", async () => {
+test("one failed request is enough, and the time shown is that of the last answer", async () => {
   assert.equal(screen.text, "here 0");
   await pass(2_000);
   away = true;
@@ -118,7 +118,7 @@ test("a page that nobody sees asks for nothing", async () => {
   Object.defineProperty(document, "visibilityState", { value: "visible", configurable: true });
 });
 
-test("a sign of life that does not come tells that the connection is lost", async () => {
+test("a sign of life that does not come means that the connection is lost", async () => {
   away = true;
   await pass(10_000);
   assert.match(screen.text, /^lost/);

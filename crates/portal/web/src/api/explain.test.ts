@@ -16,7 +16,7 @@ test("what went wrong is said with what to do", () => {
   for (const [error, expected] of cases) assert.match(explain(error), expected);
 });
 
-test("waiting is told in seconds, then in minutes", () => {
+test("waiting is given in seconds, then in minutes", () => {
   assert.equal(waitWords(20), "20 s");
   assert.equal(waitWords(0.4), "1 s");
   assert.equal(waitWords(90), "2 min");

@@ -67,7 +67,7 @@ after(() => {
   mock.timers.reset();
 });
 
-test("until the server tells, nobody is said to be signed out", async () => {
+test("until the server answers, nobody is said to be signed out", async () => {
   server.on("GET", "/portal/session", () => new TypeError("fetch failed"));
   await act(() => resume());
   assert.equal(screen.text, "unknown: The server cannot be reached.");
@@ -130,7 +130,7 @@ test("somebody who has signed in again in another tab goes on, somebody else doe
   await act(async () => {
     await assert.rejects(call("POST", "/y"), (error) => (error as ApiError).code === "csrf");
   });
-  assert.equal(screen.text, "eve", "the page is that of the person for whose session the cookie stands");
+  assert.equal(screen.text, "eve", "the page is that of the person whose session the cookie holds");
   await enter("ben");
 });
 
@@ -207,7 +207,7 @@ test("a session that has locked meanwhile is noticed, a server that is away is n
   );
 });
 
-test("a page within the frame never stands without a session", () => {
+test("a page within the frame is never there without a session", () => {
   const Own = () => <p>{useOwnSession().account.email}</p>;
   assert.throws(() => new Screen(<Own />), /needs a session/);
 });

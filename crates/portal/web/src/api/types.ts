@@ -159,7 +159,9 @@ export interface ApiKey {
   /** Keys of the command line can be without. */
   name: string | null;
   prefix: string;
-  /** Codes of the studies that it is confined to; empty or absent means all of the account's. */
+  /** Whether it acts on the studies in `groups` only. */
+  is_scoped: boolean;
+  /** Codes of the studies that it is confined to; empty for all of the account's where it is not scoped. */
   groups?: string[] | null;
   expires_at?: string | null;
   last_used_at?: string | null;

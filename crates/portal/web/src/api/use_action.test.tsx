@@ -54,7 +54,7 @@ test("two presses before the page is drawn again are one change", async () => {
   screen.leave();
 });
 
-test("what is wrong with a field stands at the field, its first word only", async () => {
+test("what is wrong with a field is shown at the field, its first word only", async () => {
   const refused = new ApiError(422, "invalid", "see fields", { height: ["is too small", "is odd"], email: [] });
   const screen = new Screen(<Form work={() => Promise.reject(refused)} />);
   await act(async () => assert.equal(await action.run(""), false));

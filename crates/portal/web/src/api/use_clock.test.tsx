@@ -39,7 +39,7 @@ test("it ticks at its pace, and not after the page is left", async () => {
   assert.equal(ticks.length, 3);
 });
 
-test("without a pace it stands still", async () => {
+test("without a pace it stops", async () => {
   screen.draw(<Clock everyMs={null} />);
   await pass(10_000);
   assert.equal(ticks.length, 0);

@@ -89,7 +89,7 @@ test("a page that is left ends its request", async () => {
   assert.equal(server.asked[0]!.signal!.aborted, true);
 });
 
-test("a refusal is told, and a further try takes it away", async () => {
+test("a refusal is shown, and a further try takes it away", async () => {
   server.on("GET", "/a", () => refusal(403, "forbidden", { message: "not a member" }));
   await read("/a");
   assert.equal(screen.text, "failed: not a member");
@@ -99,7 +99,7 @@ test("a refusal is told, and a further try takes it away", async () => {
   assert.equal(screen.text, "allowed");
 });
 
-test("a short wait is waited for in silence, a long one is told", async () => {
+test("a short wait is waited for in silence, a long one is shown", async () => {
   server.on("GET", "/a", () => refusal(429, "too_many_requests", { retryAfter: "20" }));
   await read("/a");
   assert.equal(screen.text, "nothing, loading");
@@ -127,7 +127,7 @@ test("a lost connection leaves what was read on the screen and reads it again wh
   server.on("GET", "/a", () => new TypeError("fetch failed"));
   await act(() => held.reload());
   await settle();
-  assert.equal(screen.text, "before, loading", "the banner tells, the page does not");
+  assert.equal(screen.text, "before, loading", "the banner says so, the page does not");
   server.on("GET", "/a", () => "after");
   await act(() => connectionAnswered());
   await settle();

@@ -107,8 +107,8 @@ export function ChartStack(props: Props) {
       )}
       <GapLegend answer={answer} range={range} />
       <p id={help} class="unseen">
-        Arrow left and right move, plus and minus zoom, page up and down turn, 0 returns. What is drawn is told in words
-        below.
+        Arrow left and right move, plus and minus zoom, page up and down turn, 0 returns. What is drawn is described in
+        words below.
       </p>
       <Words tracks={shown} answer={answer} range={range} zone={zone} />
     </div>

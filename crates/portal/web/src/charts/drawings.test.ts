@@ -96,7 +96,7 @@ test("what is missing is no block, and ends the one before it", () => {
   assert.deepEqual(blocks(codes([], []), {}), []);
 });
 
-test("what lies beside the plot is not drawn, what reaches into it is", () => {
+test("what lies outside the plot is not drawn, what reaches into it is", () => {
   const found = blocks(codes([-500, -50, 990, 1_200], [1, 2, 3, 0]), { usualMs: 100 });
   assert.deepEqual(
     found.map(([from]) => from),
@@ -136,7 +136,7 @@ test("a gap is a band with its reason's colour and its reason in words", () => {
   assert.equal(canvas.of("stroke")[0]!.colour, "rgba(0, 0, 0, 0.22)");
 });
 
-test("a band ends at the plot, and its words stand in the middle of what is seen", () => {
+test("a band ends at the plot, and its words are in the middle of what is seen", () => {
   bands([gap(-5_000, 200), gap(800, 99_000)]);
   assert.deepEqual(
     canvas.of("rect").map(({ at }) => at),
@@ -156,7 +156,7 @@ test("a band that is not in sight, or thinner than a pixel, is none", () => {
   assert.equal(canvas.drawn.length, 0);
 });
 
-test("words that do not fit stand upright, and where they do not fit either there are none", () => {
+test("words that do not fit are upright, and where they do not fit either there are none", () => {
   bands([gap(100, 130)]);
   assert.equal(canvas.of("rotate").length, 1);
   canvas = new Canvas();
@@ -173,14 +173,14 @@ test("the hatching of neighbouring bands goes on as one", () => {
   assert.equal((second! - first!) % 7, 0);
 });
 
-test("a reason that is new to the page is told in its own words", () => {
+test("a reason that is new to the page is shown in its own words", () => {
   bands([gap(0, 900, "sensor_covered" as Gap["reason"])]);
   assert.equal(canvas.of("text")[0]!.text, "sensor covered");
 });
 
 const middleOf = ({ at }: { at: number[] }) => Math.round(at[1]! + at[3]! / 2);
 
-test("stages stand on their levels, awake on top, each in its colour", () => {
+test("stages are on their levels, awake on top, each in its colour", () => {
   draw(
     hypnogramBlocks(() => drawn(codes([0, 100, 200, 300], [0, 1, 2, 3])), SLEEP),
     "draw",
@@ -234,7 +234,7 @@ test("each part of a score has its row, darker with its score, low where it is 0
     ["rgb(9, 0, 0)", "rgb(10, 0, 0)", "rgb(11, 0, 0)", "rgb(12, 0, 0)"],
   );
   assert.ok(rects[0]!.at[3]! < rects[1]!.at[3]!, "a part that scores 0 is not in the way");
-  assert.deepEqual(rects.map(middleOf), [85, 85, 95, 95], "the first part stands above the second");
+  assert.deepEqual(rects.map(middleOf), [85, 85, 95, 95], "the first part is above the second");
 });
 
 test("a sub-score outside of what there is has the nearest colour", () => {

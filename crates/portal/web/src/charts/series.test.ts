@@ -51,7 +51,7 @@ test("an extreme of a bucket is drawn", () => {
   assert.deepEqual(extremes(drawn[0]!.series, answer)?.highest, { value: 190, at: MINUTE });
 });
 
-test("zero stands for no value in vitals and not in steps", () => {
+test("zero means no value in vitals and not in steps", () => {
   const [heart, steps] = [VITAL_TRACKS[0]!, VITAL_TRACKS.find((track) => track.id === "steps")!];
   const t = [0, MINUTE];
   const answer = {
@@ -109,7 +109,7 @@ test("answers put together keep the length of their buckets", () => {
   );
 });
 
-test("stages stand in the order of a hypnogram", () => {
+test("stages are in the order of a hypnogram", () => {
   assert.deepEqual(
     [0, 1, 2, 3].map((code) => STAGES[stageLevel(code)]),
     ["Awake", "Light", "Deep", "REM"],
@@ -155,7 +155,7 @@ test("the value under the cursor is the nearest one, within reach", () => {
   assert.equal(valueAt({ ...values, min: [0, 1, 2], max: [4, 5, 6] }, 10, 5, 1), "1.0–5.0");
 });
 
-test("a row that holds is told until the next one, and not beyond the last", () => {
+test("a row that holds is drawn until the next one, and not beyond the last", () => {
   const held = { ...series("news.value", [0, 100, 300], [2, 3, 3]), max: [2, null, 3] };
   const told: [number, string][] = [
     [-1, "–"],

@@ -211,7 +211,7 @@ test("tracks with data are drawn, those without are named once there has been an
   waiting.leave();
 });
 
-test("the width of the drawing is told, without the axis", async () => {
+test("the width of the drawing is passed on, without the axis", async () => {
   const [screen, shown] = stack(answer([]));
   await settle();
   assert.deepEqual(shown.widths, [800 - 52 - 8]);
@@ -259,7 +259,7 @@ test("the wheel zooms with Ctrl only, about the place of the pointer", async () 
   screen.leave();
 });
 
-test("the drawing is told in words when they are opened, with the names of track and signal", async () => {
+test("the drawing is described in words when they are opened, with the names of track and signal", async () => {
   const found = [series("activity.bpm", [at(0), at(10)], [60, 88]), series("temperature.temp_sk1", [at(0)], [33.25])];
   const [screen] = stack(answer(found, GAPS));
   assert.equal(screen.all(".charts-words li").length, 0);

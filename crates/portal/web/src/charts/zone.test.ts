@@ -52,7 +52,7 @@ test("dates in words", () => {
   assert.equal(rangeText(from, from + 2000, ZURICH), "20 Nov 23:30:00.000 – 23:30:02.000");
 });
 
-test("marks stand at round local times, also where the zone is off by half hours", () => {
+test("marks are at round local times, also where the zone is off by half hours", () => {
   const from = Date.parse("2025-11-20T00:10:00Z");
   const marks = timeMarks(from, from + 24 * HOUR, 6 * HOUR, "Asia/Kolkata");
   assert.deepEqual(

@@ -52,7 +52,7 @@ test("a button at work cannot be pressed and says so", async () => {
   assert.equal(pressed, 1);
 });
 
-test("a button sends no form unless it is told to", () => {
+test("a button sends no form unless it is of that type", () => {
   screen.draw([
     <Button key="1">One</Button>,
     <Button key="2" type="submit">
@@ -99,7 +99,7 @@ test("two fields with one label are two fields", () => {
   assert.notEqual(ids[0], ids[1]);
 });
 
-test("what is typed and chosen is told", async () => {
+test("what is typed and chosen is passed on", async () => {
   const told: string[] = [];
   screen.draw([
     <TextField key="1" label="Name" value="" onValue={(value) => told.push(value)} />,
@@ -188,7 +188,7 @@ test("Enter in a dialog with an answer gives it, and the page stays as it is", a
   assert.deepEqual([answered, event.defaultPrevented], [1, true]);
 });
 
-test("a question tells what went wrong and stays", async () => {
+test("a question says what went wrong and stays", async () => {
   const answers: string[] = [];
   screen.draw(
     <Confirm
@@ -279,7 +279,7 @@ test("the curl command names this server and never a key", async () => {
   ]);
 });
 
-test("a toast goes by itself, and no more than three stand there", async () => {
+test("a toast goes by itself, and no more than three are there", async () => {
   screen.draw(<Toasts />);
   mock.timers.tick(60_000);
   for (const text of ["one", "two", "three", "four"]) await act(() => toast(text));
@@ -318,7 +318,7 @@ test("a time says its day, its second, or that there is none", () => {
   assert.equal(screen.all("time")[0]!.getAttribute("datetime"), "2026-11-22T12:34:56.000Z");
 });
 
-test("a clock that nobody needs any more stands still", async () => {
+test("a clock that nobody needs any more stops", async () => {
   let drawn = 0;
   const Clock = () => ((drawn += 1), (<p>{useNow(10)}</p>));
   screen.draw(<Clock />);

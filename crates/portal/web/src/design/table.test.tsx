@@ -70,7 +70,7 @@ test("an order that is given holds, and its head turns it", async () => {
   assert.deepEqual(shown(), ["bed 1", "Bed 10", "Bed 9"]);
 });
 
-test("the filter tells how many fit and when nothing does", async () => {
+test("the filter says how many fit and when nothing does", async () => {
   draw(WARD);
   assert.match(textOf(screen.one("[role=status]")), /^3 beds$/);
   await screen.type("Filter beds", "BED 10");

@@ -51,7 +51,7 @@ test("studies are listed by name, and each leads to its board", async () => {
   assert.equal(screen.all("tbody a")[0]!.getAttribute("href"), "/studies/Y");
 });
 
-test("without a study a researcher is told how to begin, a practitioner who can help", async () => {
+test("without a study a researcher reads how to begin, a practitioner who can help", async () => {
   server.on("GET", "/integration/v1/groups", () => []);
   await show(<StudiesPage />);
   assert.match(screen.text, /There is no study yet/);
@@ -141,7 +141,7 @@ test("the audit log is read for whole local days, also where a day has 25 hours"
   );
 });
 
-test("a range that ends before it begins is told and not asked for", async () => {
+test("a range that ends before it begins is refused and not asked for", async () => {
   await show(<AuditPage />, "/audit?from=2026-11-22&to=2026-11-21");
   assert.match(screen.text, /The last day is before the first/);
   assert.equal(server.of(/audit/).length, 0);
@@ -160,7 +160,7 @@ test("the log of one patient holds what they did and what was done to them", asy
   assert.equal(location.search, "");
 });
 
-test("an action is asked of the server and stands in the address", async () => {
+test("an action is asked of the server and is in the address", async () => {
   server.on("GET", /audit/, () => [entry("1", { action_type: "BRAND_NEW" })]);
   await show(<AuditPage />, "/audit");
   assert.match(screen.text, /BRAND_NEW/, "an action that is new to the page is its code");

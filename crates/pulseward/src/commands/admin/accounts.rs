@@ -1,4 +1,4 @@
-//! Accounts: create, list, subscription, password, second factor, disable.
+//! Accounts: create, list, subscription, password, second factor, disable, enable.
 
 use clap::{Args, ValueEnum};
 use platform::{NewAccount, Platform, SubscriptionStart};
@@ -47,7 +47,7 @@ pub struct CreateAccount {
 impl Operate for CreateAccount {
     /// The first account comes before the first start of the service.
     fn expected(&self) -> Expected {
-        Expected::StoreOrNothing
+        Expected::DatabasesOrNothing
     }
 
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
@@ -164,5 +164,21 @@ impl Operate for DisableAccount {
         let account = platform.identity.account_by_email(&self.account).await?;
         let disabled_ms = platform.identity.disable_account(&account).await?;
         Ok(json!({"email": account.email, "disabled_at": iso(disabled_ms)}))
+    }
+}
+
+/// Enable an account that was disabled; sessions and API keys of before stay ended
+#[derive(Args)]
+pub struct EnableAccount {
+    /// Address of the account
+    #[arg(long, value_name = "E")]
+    account: String,
+}
+
+impl Operate for EnableAccount {
+    async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
+        let account = platform.identity.account_by_email(&self.account).await?;
+        platform.identity.enable_account(&account).await?;
+        Ok(json!({"email": account.email, "disabled_at": null}))
     }
 }

@@ -9,12 +9,12 @@ use crate::failure::Failure;
 use crate::values::Interval;
 use store::PatientId;
 
-/// Set the time between two exports, of one patient or of every patient for whom nothing else is set
+/// Set the time between two exports, of one patient or of every patient without a setting of their own
 #[derive(Args)]
 #[group(skip)]
 #[command(group(clap::ArgGroup::new("whose").required(true).args(["default", "patient"])))]
 pub struct SetExportLimit {
-    /// For every patient for whom nothing else is set
+    /// For every patient without a setting of their own
     #[arg(long)]
     default: bool,
     /// For the patient with this uuid

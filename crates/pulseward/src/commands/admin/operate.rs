@@ -10,7 +10,7 @@ use crate::wiring::Expected;
 pub(super) trait Operate {
     /// What it expects of the stores.
     fn expected(&self) -> Expected {
-        Expected::Store
+        Expected::Databases
     }
 
     /// Does it; answers what `--json` prints.

@@ -8,9 +8,10 @@ use uuid::Uuid;
 use super::operate::Operate;
 use crate::failure::Failure;
 use crate::values::iso;
+use crate::wiring::Expected;
 use store::PatientId;
 
-/// Erase a patient with everything that was measured of him, for good; prints the receipt
+/// Erase a patient with everything that was measured of them, for good; prints the receipt
 #[derive(Args)]
 pub struct ErasePatient {
     /// The patient
@@ -19,6 +20,10 @@ pub struct ErasePatient {
 }
 
 impl Operate for ErasePatient {
+    fn expected(&self) -> Expected {
+        Expected::Store
+    }
+
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
         let receipt = platform.people.erase_patient_as_operator(&PatientId::new(self.patient.to_string())).await?;
         // Where the databases are files, nobody else may come to rewrite them: the service may not be running.

@@ -18,7 +18,7 @@ pub struct RotateKeys {
 
 impl Operate for RotateKeys {
     fn expected(&self) -> Expected {
-        if self.new_master_key { Expected::LostKey } else { Expected::Store }
+        if self.new_master_key { Expected::LostKey } else { Expected::Databases }
     }
 
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {

@@ -71,9 +71,9 @@ fn copies_of_one_name_are_one_operation() {
 }
 
 #[tokio::test]
-async fn planned_failure_is_of_one_operation_once_and_tells_whether_it_was_committed() {
+async fn planned_failure_is_of_one_operation_once_and_says_whether_it_was_committed() {
     let operations = Operations::new("users");
-    let name = "engine.operations.tests.planned_failure_is_of_one_operation_once_and_tells_whether_it_was_committed";
+    let name = "engine.operations.tests.planned_failure_is_of_one_operation_once_and_says_whether_it_was_committed";
     let committed = std::cell::Cell::new(0);
     let work = async || {
         committed.set(committed.get() + 1);

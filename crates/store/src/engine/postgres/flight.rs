@@ -11,38 +11,27 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use futures::TryStreamExt;
-use tokio_postgres::Statement;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
 use super::held::{self, Held};
+use super::statements::Known;
+use crate::engine::deadlines::Work;
 use crate::engine::param::Param;
 use crate::engine::row::Row;
-use crate::engine::row_texts;
 use crate::error::{Result, StoreError};
-
-/// Deadlines travel with BEGIN, so that they hold behind a pooler too.
-// Read committed, which is the default: a statement that waited for another transaction goes on with the row as that
-// one left it. Holding a patient's row by an UPDATE rests on this; at a stricter level such a wait would end in a
-// conflict each time.
-const BEGIN_WRITE: &str = "BEGIN; SET LOCAL statement_timeout = '60s'; SET LOCAL lock_timeout = '10s'; \
-    SET LOCAL idle_in_transaction_session_timeout = '30s'";
-// Repeatable read: statements of one operation would otherwise see different states, such as a segment's row and the
-// chunks that were merged into it. What only reads cannot fail by it.
-const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '60s'; \
-    SET LOCAL idle_in_transaction_session_timeout = '5min'";
 
 type Sent = Pin<Box<dyn Future<Output = std::result::Result<(), tokio_postgres::Error>>>>;
 
 /// What kind of transaction it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// One statement that reads.
+    /// One statement without a transaction of its own.
     Single,
     /// Several statements that read one state.
-    Snapshot,
+    Snapshot(Work),
     /// Statements that write.
-    Write,
+    Write(Work),
 }
 
 /// Statements on their way in one transaction.
@@ -73,8 +62,8 @@ impl Flight {
     pub(super) fn begin(client: Arc<Held>, mode: Mode) -> Self {
         let text = match mode {
             Mode::Single => None,
-            Mode::Snapshot => Some(BEGIN_SNAPSHOT),
-            Mode::Write => Some(BEGIN_WRITE),
+            Mode::Snapshot(work) => Some(work.begin_snapshot()),
+            Mode::Write(work) => Some(work.begin_write()),
         };
         let flight = Flight {
             client,
@@ -97,7 +86,7 @@ impl Flight {
     pub(in crate::engine) async fn execute(&self, text: &'static str, params: &[&dyn Param]) -> Result<u64> {
         let turn = self.order.lock().await;
         let statement = self.prepared(text).await?;
-        let mut running = pin!(self.client.execute_raw(&statement, of_postgres(params)));
+        let mut running = pin!(statement.execute(&self.client, of_postgres(params)));
         let polled = poll_once(running.as_mut());
         drop(turn);
         let answer = match polled {
@@ -126,20 +115,18 @@ impl Flight {
         params: &[&dyn Param],
     ) -> Result<()> {
         let _turn = self.order.lock().await;
-        let mut statement = self.prepared(one).await?;
-        if rows > 1 {
-            let types: Vec<_> = std::iter::repeat_n(statement.params(), rows).flatten().cloned().collect();
-            let prepared = self.answered(self.client.prepare_typed_cached(several, &types)).await;
-            statement = self.checked(prepared).await?;
-        }
-        self.send_with(statement, params);
+        let found = self.answered(self.client.statements().find_rows(&self.client, one, several, rows)).await;
+        self.send_with(self.checked(found).await?, params);
         Ok(())
     }
 
-    fn send_with(&self, statement: Statement, params: &[&dyn Param]) {
+    fn send_with(&self, statement: Known, params: &[&dyn Param]) {
         let params: Vec<Box<dyn ToSql + Sync + Send>> = params.iter().map(|param| param.boxed()).collect();
         let client = self.client.clone();
-        self.send(Box::pin(async move { client.execute_raw(&statement, params).await.map(drop) }));
+        self.send(Box::pin(async move {
+            let params = params.iter().map(|param| &**param as &(dyn ToSql + Sync));
+            statement.execute(&client, params).await.map(drop)
+        }));
     }
 
     /// Runs a query and hands over its rows as they come.
@@ -151,7 +138,7 @@ impl Flight {
     ) -> Result<()> {
         let turn = self.order.lock().await;
         let statement = self.prepared(text).await?;
-        let mut running = pin!(self.client.query_raw(&statement, of_postgres(params)));
+        let mut running = pin!(statement.query(&self.client, of_postgres(params)));
         let polled = poll_once(running.as_mut());
         drop(turn);
         let answer = match polled {
@@ -221,7 +208,7 @@ impl Flight {
     pub(super) fn end(&self) {
         self.awaited.set(0);
         if self.is_open.replace(false) {
-            let text = if self.mode == Mode::Write { "ROLLBACK" } else { "COMMIT" };
+            let text = if matches!(self.mode, Mode::Write(_)) { "ROLLBACK" } else { "COMMIT" };
             // An answer that nobody waits for is dropped by the connection's task.
             let _ = poll_once(pin!(self.client.batch_execute(text)));
         }
@@ -266,10 +253,9 @@ impl Flight {
         }
     }
 
-    async fn prepared(&self, text: &'static str) -> Result<Statement> {
-        let text = row_texts::of_postgres(text);
-        let prepared = self.answered(self.client.prepare_cached(&text)).await;
-        self.checked(prepared).await
+    async fn prepared(&self, text: &'static str) -> Result<Known> {
+        let found = self.answered(self.client.statements().find(&self.client, text)).await;
+        self.checked(found).await
     }
 }
 

@@ -11,9 +11,9 @@ use tokio_postgres::NoTls;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::lanes::Place;
+use super::rules::Rules;
+use super::statements::Statements;
 
-/// Longest time until a connection whose statement was given up is closed, whether the server has ended it or not.
-const LONGEST_CANCEL: Duration = Duration::from_secs(10);
 /// After how long the server is asked again to end a statement: a request that comes before the statement is lost.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
@@ -23,7 +23,7 @@ pub(in crate::engine) struct Held {
     /// How to connect for a request to cancel; none where the connection is not encrypted.
     tls: Option<MakeRustlsConnect>,
     /// Free after the connection is.
-    _place: Arc<Place>,
+    place: Arc<Place>,
 }
 
 impl Held {
@@ -33,7 +33,12 @@ impl Held {
         let pool = place.pool();
         let got = pool.connection().await;
         pool.add_wait(place.take_waited() + begun.elapsed());
-        Ok(Held { connection: got?, tls: pool.tls(), _place: place.clone() })
+        Ok(Held { connection: got?, tls: pool.tls(), place: place.clone() })
+    }
+
+    /// How statements are sent on it.
+    pub(super) fn statements(&self) -> &Statements {
+        &self.place.rules().statements
     }
 
     /// Asks the server to end what runs on the connection, until the connection has answered everything.
@@ -71,7 +76,14 @@ pub(super) fn give_up(held: Arc<Held>) {
         return;
     }
     drop(runtime::spawn("cancel a statement", async move {
-        let _ = runtime::timeout(LONGEST_CANCEL, held.stop()).await;
+        let Rules { breaker, longest_cancel, .. } = held.place.rules();
+        let (breaker, longest_cancel) = (breaker.clone(), *longest_cancel);
+        tokio::select! {
+            biased;
+            // Nobody answers, also to no request to cancel: the connection would be missing when the server is back.
+            () = breaker.opened() => {}
+            _ = runtime::timeout(longest_cancel, held.stop()) => {}
+        }
         // What shared it was dropped together with the caller.
         drop(Arc::into_inner(held).map(|held| Object::take(held.connection)));
     }));

@@ -10,7 +10,9 @@ use std::time::Duration;
 use runtime::Instant;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::owners::{Owners, Turn};
 use super::pool::{Counters, Pool};
+use super::rules::Rules;
 use crate::engine::counts::{PoolCounts, Waiting};
 use crate::error::{Result, StoreError};
 
@@ -21,8 +23,8 @@ pub(super) struct Lanes {
     places: Arc<Semaphore>,
     free: Mutex<Free>,
     waiting: AtomicUsize,
-    /// How long an operation waits for a place.
-    wait: Duration,
+    owners: Arc<Owners>,
+    rules: Rules,
     counters: Arc<Counters>,
 }
 
@@ -42,40 +44,53 @@ pub(super) struct Place {
     waited_us: AtomicU64,
     /// Given back after the place is free.
     _permit: OwnedSemaphorePermit,
+    /// Of a write of one owner's rows; given back last.
+    _turn: Option<Turn>,
 }
 
 impl Lanes {
     /// Lanes of these pools, each with its number of connections.
-    pub fn new(pools: Vec<(Pool, usize)>, wait: Duration, counters: Arc<Counters>) -> Self {
+    pub fn new(pools: Vec<(Pool, usize)>, rules: Rules, counters: Arc<Counters>) -> Self {
         let (pools, of_lanes): (Vec<_>, Vec<_>) = pools.into_iter().unzip();
+        let connections = of_lanes.iter().sum();
         Lanes {
             pools,
-            places: Arc::new(Semaphore::new(of_lanes.iter().sum())),
+            places: Arc::new(Semaphore::new(connections)),
             free: Mutex::new(Free { of_lanes, turn: 0 }),
             waiting: AtomicUsize::new(0),
-            wait,
+            owners: Arc::new(Owners::new(connections)),
+            rules,
             counters,
         }
     }
 
-    /// A place on the lane that has most of them, once there is one.
+    /// A place on the lane that has most of them, once there is one and it is the turn of the owner whose rows are to be
+    /// written.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] when none became free in time.
-    pub async fn place(self: &Arc<Self>) -> Result<Place> {
+    pub async fn place(self: &Arc<Self>, rows_of: Option<&str>) -> Result<Place> {
+        // Before the place: who waits for a turn must not keep a connection from others.
+        let turn = match rows_of {
+            Some(rows_of) => {
+                let _counted = Waiting::begin(&self.waiting);
+                Some(self.owners.turn(rows_of).await?)
+            }
+            None => None,
+        };
         let (permit, waited) = match self.places.clone().try_acquire_owned() {
             Ok(permit) => (permit, Duration::ZERO),
             Err(_) => self.waited_for().await?,
         };
         let waited_us = AtomicU64::new(waited.as_micros().try_into().unwrap_or(u64::MAX));
         let lane = self.free().take();
-        Ok(Place { lanes: self.clone(), lane, waited_us, _permit: permit })
+        Ok(Place { lanes: self.clone(), lane, waited_us, _permit: permit, _turn: turn })
     }
 
     async fn waited_for(&self) -> Result<(OwnedSemaphorePermit, Duration)> {
         let begun = Instant::now();
         let counted = Waiting::begin(&self.waiting);
-        let permit = runtime::timeout(self.wait, self.places.clone().acquire_owned()).await;
+        let permit = runtime::timeout(self.rules.wait, self.places.clone().acquire_owned()).await;
         drop(counted);
         if let Ok(Ok(permit)) = permit {
             return Ok((permit, begun.elapsed()));
@@ -89,6 +104,12 @@ impl Lanes {
     pub fn counts(&self) -> PoolCounts {
         let counts = self.counters.of_lanes(&self.pools);
         PoolCounts { waiting: counts.waiting + self.waiting.load(Ordering::Relaxed), ..counts }
+    }
+
+    /// Closes all connections that nobody uses.
+    pub fn close_idle(&self) {
+        let now = Instant::now().into_std();
+        self.pools.iter().for_each(|pool| pool.close_idle_from_before(now));
     }
 
     fn free(&self) -> MutexGuard<'_, Free> {
@@ -118,6 +139,11 @@ impl Place {
     /// The connections of the lane.
     pub fn pool(&self) -> &Pool {
         &self.lanes.pools[self.lane]
+    }
+
+    /// What holds for everything on the lanes.
+    pub fn rules(&self) -> &Rules {
+        &self.lanes.rules
     }
 
     /// How long the place was waited for, to be counted with what a connection takes; zero from the second time on.

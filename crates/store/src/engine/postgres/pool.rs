@@ -8,7 +8,10 @@ use deadpool_postgres::{Hook, Manager, Object, PoolError};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::connection;
+use super::rules::Rules;
+use super::statements::Statements;
 use crate::engine::counts::PoolCounts;
+use crate::engine::deadlines::LONGEST_CONNECT;
 use crate::engine::durations::Durations;
 use crate::error::{Result, StoreError};
 
@@ -52,12 +55,12 @@ impl Counters {
 }
 
 impl Pool {
-    /// A pool that opens connections when they are asked for, at most so many; no operation waits longer than `wait`.
+    /// A pool that opens connections when they are asked for, at most so many.
     pub fn new(
         manager: Manager,
         tls: Option<MakeRustlsConnect>,
         connections: usize,
-        wait: Duration,
+        rules: &Rules,
         counters: &Arc<Counters>,
     ) -> Result<Self> {
         let opening = counters.clone();
@@ -65,17 +68,19 @@ impl Pool {
             opening.opened.fetch_add(1, Ordering::Relaxed);
             Ok(())
         });
-        let connections = deadpool_postgres::Pool::builder(manager)
+        let mut builder = deadpool_postgres::Pool::builder(manager)
             .max_size(connections)
-            .wait_timeout(Some(wait))
-            .create_timeout(Some(connection::LONGEST_CONNECT))
+            .wait_timeout(Some(rules.wait))
+            .create_timeout(Some(LONGEST_CONNECT))
             // Without limits a server that takes connections and says nothing would keep an operation for ever.
-            .recycle_timeout(Some(connection::LONGEST_CONNECT))
+            .recycle_timeout(Some(LONGEST_CONNECT))
             .runtime(deadpool_postgres::Runtime::Tokio1)
-            .post_create(count_opened)
-            .post_create(connection::set_deadlines())
-            .build()
-            .map_err(|error| StoreError::Unavailable(error.to_string()))?;
+            .post_create(count_opened);
+        // Behind a pooler they would be set for somebody else; single statements travel in transactions there.
+        if matches!(rules.statements, Statements::Prepared) {
+            builder = builder.post_create(connection::set_deadlines());
+        }
+        let connections = builder.build().map_err(|error| StoreError::Unavailable(error.to_string()))?;
         Ok(Pool { connections, tls, counters: counters.clone() })
     }
 

@@ -9,11 +9,11 @@ use tokio::sync::oneshot;
 use crate::engine::{Address, Db, Limits, Migrations, Row, Tx, listen_for_wake_ups};
 use crate::error::{Result, StoreError};
 
-const COUNTER: Migrations = Migrations(&["CREATE TABLE counter (name TEXT NOT NULL, value BIGINT NOT NULL);
-    INSERT INTO counter VALUES ('n', 0);
+pub(super) const COUNTER: Migrations = Migrations(&["CREATE TABLE counter (name TEXT NOT NULL, value BIGINT NOT NULL);
+    INSERT INTO counter VALUES ('n', 0), ('other', 0);
     CREATE TABLE deadline AS SELECT current_setting('lock_timeout') AS lock, current_setting('statement_timeout') AS run;"]);
-const RAISE: &str = "UPDATE counter SET value = value + 1 WHERE name = 'n'";
-const VALUE: &str = "SELECT value FROM counter WHERE name = 'n'";
+pub(super) const RAISE: &str = "UPDATE counter SET value = value + 1 WHERE name = 'n'";
+pub(super) const VALUE: &str = "SELECT value FROM counter WHERE name = 'n'";
 const DEADLINES: &str = "SELECT lock, run FROM deadline";
 const LOCK_DEADLINE: &str = "SELECT current_setting('lock_timeout')";
 const NO_LOCK_DEADLINE: &str = "SELECT set_config('lock_timeout', '0', true)";
@@ -23,33 +23,33 @@ const LOCK_COUNTER: &str = "LOCK TABLE counter IN ACCESS EXCLUSIVE MODE";
 /// Statements that wait, by the name or the kind of what they wait for.
 const WAITING: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM pg_stat_activity \
     WHERE datname = current_database() AND $1 IN (wait_event, wait_event_type) AND state = 'active'";
-const ONE: &str = "SELECT CAST(1 AS BIGINT)";
+pub(super) const ONE: &str = "SELECT CAST(1 AS BIGINT)";
 /// Beyond the deadline of statements.
 const ENDLESS: &str = "SELECT CAST(1 AS BIGINT) FROM pg_sleep(600)";
 /// Long enough that each of several questions at once needs a connection of its own.
 const SLOW: &str = "SELECT CAST(1 AS BIGINT) FROM pg_sleep(0.3)";
 /// Well beyond every deadline, so that only a missing one is met.
-const LONGEST: Duration = Duration::from_secs(40);
+pub(super) const LONGEST: Duration = Duration::from_secs(40);
 /// Operations after a failover.
 const EACH: usize = 12;
 
-async fn open(url: String) -> Db {
+pub(super) async fn open(url: String) -> Db {
     open_with(url, Limits::default().connections).await
 }
 
-async fn open_with(url: String, connections: usize) -> Db {
+pub(super) async fn open_with(url: String, connections: usize) -> Db {
     let limits = Limits { connections, ..Limits::default() };
     Db::open("test", Address::Postgres(url), limits, COUNTER).await.unwrap()
 }
 
 /// Keeps what a statement locks until it is released.
-struct Holder {
+pub(super) struct Holder {
     finish: oneshot::Sender<()>,
     holding: runtime::Task<Result<()>>,
 }
 
 impl Holder {
-    async fn lock(db: &Db, text: &'static str) -> Self {
+    pub(super) async fn lock(db: &Db, text: &'static str) -> Self {
         let (locked, is_locked) = oneshot::channel();
         let (finish, finished) = oneshot::channel::<()>();
         let db = db.clone();
@@ -70,14 +70,14 @@ impl Holder {
         Holder { finish, holding }
     }
 
-    async fn release(self) {
+    pub(super) async fn release(self) {
         self.finish.send(()).unwrap();
         self.holding.await.unwrap().unwrap();
     }
 }
 
 /// Waits until so many statements of the database wait for what an event of the server is called.
-async fn until_waiting(observer: &Db, event: &'static str, expected: i64) {
+pub(super) async fn until_waiting(observer: &Db, event: &'static str, expected: i64) {
     let reached = async {
         while waiting(observer, event).await != expected {
             runtime::sleep(Duration::from_millis(20)).await;
@@ -87,14 +87,14 @@ async fn until_waiting(observer: &Db, event: &'static str, expected: i64) {
     assert!(reached.is_ok(), "{} wait for {event}, not {expected}", waiting(observer, event).await);
 }
 
-async fn waiting(observer: &Db, event: &'static str) -> i64 {
+pub(super) async fn waiting(observer: &Db, event: &'static str) -> i64 {
     let count =
         async move |tx: &Tx<'_>| Ok(tx.query_opt(WAITING, &[&event], |row| row.get(0)).await?.unwrap_or_default());
     observer.read_single(count).await.unwrap()
 }
 
 /// Waits until so many operations wait for a connection.
-async fn until_queued(db: &Db, expected: usize) {
+pub(super) async fn until_queued(db: &Db, expected: usize) {
     let queued = async {
         while db.counts().pool.waiting < expected {
             runtime::yield_now().await;
@@ -115,12 +115,12 @@ async fn read_other_locked(tx: &Tx<'_>) -> Result<()> {
     tx.query_opt(DEADLINES, &[], |_| Ok(())).await.map(drop)
 }
 
-async fn number(tx: &Tx<'_>, text: &'static str) -> Result<i64> {
+pub(super) async fn number(tx: &Tx<'_>, text: &'static str) -> Result<i64> {
     Ok(tx.query_opt(text, &[], |row: &Row<'_>| row.get(0)).await?.unwrap_or_default())
 }
 
 /// Opens every connection that the pool may have.
-async fn fill(db: &Db) {
+pub(super) async fn fill(db: &Db) {
     let most = db.counts().pool.limit;
     try_join_all((0..2 * most).map(|_| db.read_single(async |tx| number(tx, SLOW).await))).await.unwrap();
     // Each of them knows the statement, so that a later write is sent without a question.
@@ -128,7 +128,7 @@ async fn fill(db: &Db) {
     assert_eq!(db.counts().pool.size, most);
 }
 
-async fn raise(tx: &Tx<'_>) -> Result<()> {
+pub(super) async fn raise(tx: &Tx<'_>) -> Result<()> {
     tx.put(RAISE, &[]).await
 }
 
@@ -199,34 +199,9 @@ async fn reads_whose_callers_went_away_are_cancelled_and_leave_the_pool_free() {
     assert_eq!(db.counts().pool.waiting, 0);
 }
 
-/// The answer of a caller who leaves is lost; the work is not, since its commit may be under way.
-#[tokio::test(flavor = "multi_thread")]
-async fn writes_whose_callers_went_away_are_done() {
-    let Some(server) = Server::start() else { return };
-    let (db, observer) = (open_with(server.url.clone(), 1).await, open(server.url.clone()).await);
-    let holder = Holder::lock(&observer, RAISE).await;
-    let single = db.clone();
-    let calls = [
-        runtime::spawn("a caller", async move { single.write_single(async |tx| tx.execute(RAISE, &[]).await).await }),
-        {
-            let db = db.clone();
-            runtime::spawn("a caller", async move { db.write(async |tx| tx.execute(RAISE, &[]).await).await })
-        },
-    ];
-    until_waiting(&observer, "Lock", 1).await;
-    until_queued(&db, 1).await;
-    for call in calls {
-        call.abort();
-        assert!(call.await.is_err());
-    }
-    holder.release().await;
-    let done = async { while observer.read(async |tx| number(tx, VALUE).await).await.unwrap() != 3 {} };
-    runtime::timeout(LONGEST, done).await.expect("both are committed");
-}
-
 /// As many threads as the machine allows drive these connections.
 #[tokio::test(flavor = "multi_thread")]
-async fn operations_run_beside_one_that_waits_while_a_connection_is_idle() {
+async fn operations_run_next_to_one_that_waits_while_a_connection_is_idle() {
     let Some(server) = Server::start() else { return };
     let (db, observer) = (open_with(server.url.clone(), 2).await, open(server.url.clone()).await);
     let holder = Holder::lock(&observer, LOCK_COUNTER).await;
@@ -273,7 +248,7 @@ async fn migrations_wait_without_a_deadline() {
     let db = open(server.url.clone()).await;
     let text = |row: &Row<'_>| row.get::<String>(0);
     let of_single = db.read_single(async move |tx| tx.query_opt(LOCK_DEADLINE, &[], text).await).await.unwrap();
-    assert_eq!(of_single.as_deref(), Some("10s"));
+    assert_eq!(of_single.as_deref(), Some("5s"));
     let both = |row: &Row<'_>| Ok((row.get::<String>(0)?, row.get::<String>(1)?));
     let of_migration = db.read(async move |tx| tx.query_opt(DEADLINES, &[], both).await).await.unwrap();
     assert_eq!(of_migration, Some(("0".to_owned(), "0".to_owned())));

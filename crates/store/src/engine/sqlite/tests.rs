@@ -67,7 +67,7 @@ async fn closed_database_is_whole_without_its_log_and_refuses_operations() {
 }
 
 #[tokio::test]
-async fn closing_beside_a_reader_of_another_program_fails_and_loses_nothing() {
+async fn closing_next_to_a_reader_of_another_program_fails_and_loses_nothing() {
     let scene = Scene::begin().await;
     let reader = Connection::open(&scene.path).expect("a database");
     reader.execute_batch("BEGIN; SELECT number FROM thing;").expect("read");
@@ -147,7 +147,7 @@ async fn reads_beyond_the_readers_wait_and_are_counted() {
 }
 
 #[tokio::test]
-async fn a_full_disk_undoes_its_group_and_what_follows_is_told_the_truth() {
+async fn a_full_disk_undoes_its_group_and_what_follows_succeeds_or_fails_by_itself() {
     let scene = Scene::begin().await;
     // No page more than there are now.
     let limit = async |tx: &Tx<'_>| tx.query("PRAGMA max_page_count = 1", &[], |_| Ok(())).await.map(drop);

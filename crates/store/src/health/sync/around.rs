@@ -10,11 +10,11 @@ use vitals::zone::DAY_US;
 use super::super::chunks::Prepared;
 use super::prepare::ChannelChunks;
 use super::request::Sync;
-use crate::engine::{Param, Row, Tx};
+use crate::engine::{Columns, Param, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::health::db::HealthDb;
+use crate::health::stored_chunk::{StoredChunk, chunk_columns};
 use crate::ids::PatientId;
-use crate::payload;
 use crate::segment::catalog::{SegmentRow, segments_between};
 use crate::texts::sql;
 
@@ -24,10 +24,10 @@ const TYPES_AT_ONCE: usize = 4;
 
 macro_rules! rows_around {
     () => {
-        "SELECT CAST(1 AS BIGINT), data_type, channel, arrival, first_us, last_us, payload, CAST(NULL AS TEXT) FROM chunk
+        concat!("SELECT CAST(1 AS BIGINT), data_type, ", chunk_columns!(), ", CAST(NULL AS TEXT) FROM chunk
             WHERE patient = $1 AND data_type IN ($2, $3, $4, $5) AND last_us >= $6 AND last_us <= $7 AND first_us <= $8
-        UNION ALL SELECT 2, data_type, period_start_us, generation, first_us, last_us, CAST(NULL AS BYTEA), path
-            FROM segment WHERE patient = $1 AND data_type IN ($2, $3, $4, $5) AND last_us >= $6 AND first_us <= $8"
+        UNION ALL SELECT 2, data_type, period_start_us, first_us, last_us, generation, 0, CAST(NULL AS BIGINT),
+            CAST(NULL AS BYTEA), path FROM segment WHERE patient = $1 AND data_type IN ($2, $3, $4, $5) AND last_us >= $6 AND first_us <= $8")
     };
 }
 
@@ -36,11 +36,12 @@ sql! {
     ROWS_AROUND = rows_around!();
     /// The same, with the patient's row and an earlier sync of the same id.
     ALL_AROUND = concat!(rows_around!(), "
-        UNION ALL SELECT 0, events, 0, 0, 0, 0, CAST(NULL AS BYTEA), latest FROM patient WHERE uuid = $1
-        UNION ALL SELECT 3, sequence, 0, 0, 0, 0, content_hash, CAST(NULL AS TEXT) FROM event
-            WHERE patient = $1 AND sync_id = $9
-        UNION ALL SELECT 4, battery_level, 0, 0, 0, 0, CAST(NULL AS BYTEA), CAST(NULL AS TEXT) FROM device
-            WHERE patient = $1 AND serial_number = $10 AND battery_level IS NOT NULL");
+        UNION ALL SELECT 0, events, 0, 0, 0, 0, 0, CAST(NULL AS BIGINT), CAST(NULL AS BYTEA), latest
+            FROM patient WHERE uuid = $1
+        UNION ALL SELECT 3, sequence, 0, 0, 0, 0, 0, CAST(NULL AS BIGINT), content_hash, CAST(NULL AS TEXT)
+            FROM event WHERE patient = $1 AND sync_id = $9
+        UNION ALL SELECT 4, battery_level, 0, 0, 0, 0, 0, CAST(NULL AS BIGINT), CAST(NULL AS BYTEA),
+            CAST(NULL AS TEXT) FROM device WHERE patient = $1 AND serial_number = $10 AND battery_level IS NOT NULL");
     /// Makes whatever else changes the patient wait for the end of this transaction.
     HOLD_PATIENT = "UPDATE patient SET arrivals = arrivals WHERE uuid = $1";
 }
@@ -74,14 +75,6 @@ pub(super) struct Around {
     chunks: BTreeMap<(DataType, Channel), Vec<StoredChunk>>,
     /// Sealed periods that reach into the ranges.
     segments: Vec<SealedKey>,
-}
-
-#[derive(Debug)]
-struct StoredChunk {
-    arrival: i64,
-    first_us: i64,
-    last_us: i64,
-    payload: Vec<u8>,
 }
 
 /// A generation of a sealed period.
@@ -119,16 +112,19 @@ fn times_around(chunk: &Prepared) -> (i64, i64) {
     (first_us, last_us.div_euclid(1000) * 1000 + 999)
 }
 
+/// A range that was read: of which segments, and their rows; `None` where they are damaged.
+type Read = (SealedRange, Vec<SegmentRow>, Option<Vec<Block>>);
+
 /// Rows of sealed periods around chunks, and of which generation they were read.
 #[derive(Debug, Default)]
 pub(super) struct SealedRows {
-    read: Vec<(SealedRange, Vec<SegmentRow>, Vec<Block>)>,
+    read: Vec<Read>,
 }
 
 impl SealedRows {
     /// The rows around a chunk, if they were read from just these segments.
-    fn of(&self, range: &SealedRange, segments: &[SealedKey]) -> Option<&[Block]> {
-        let is_of = |(read, _, _): &&(SealedRange, Vec<SegmentRow>, Vec<Block>)| {
+    fn of(&self, range: &SealedRange, segments: &[SealedKey]) -> Option<&Option<Vec<Block>>> {
+        let is_of = |(read, _, _): &&Read| {
             (read.data_type, read.channel, read.first_us) == (range.data_type, range.channel, range.first_us)
         };
         let (_, read, rows) = self.read.iter().find(is_of)?;
@@ -145,13 +141,16 @@ impl HealthDb {
     pub(super) async fn read_sealed(&self, ranges: Vec<SealedRange>) -> Result<SealedRows> {
         let mut rows = SealedRows::default();
         for range in ranges {
-            let SealedRange { data_type, channel, first_us, last_us, .. } = range;
+            let SealedRange { channel, first_us, last_us, .. } = range;
             let asked = range.clone();
             let segments = self.db.read_single(async move |tx| {
                 segments_between(tx, &asked.patient, asked.data_type, asked.first_us, asked.last_us).await
             });
             let segments = segments.await?;
-            let blocks = self.sealed_rows(&segments, data_type, first_us, last_us, Some(channel)).await?;
+            let blocks = match self.sealed_rows(&segments, first_us, last_us, Some(channel)).await {
+                Err(error) if error.is_damage() => None,
+                blocks => Some(blocks?),
+            };
             rows.read.push((range, segments, blocks));
         }
         Ok(rows)
@@ -168,11 +167,13 @@ pub(super) async fn look(tx: &Tx<'_>, sync: &Sync, channels: &[ChannelChunks], h
     let asked = spans.iter().enumerate().map(|(at, span)| ask(tx, sync, span, of_span(at)));
     let mut around = Around::default();
     for rows in futures::future::try_join_all(asked).await? {
-        rows.into_iter().try_for_each(|row| around.take(row))?;
+        for row in rows {
+            around.take(row);
+        }
     }
     for chunks in around.chunks.values_mut() {
         // Later arrivals lie over earlier ones, and rows of a UNION come in no order.
-        chunks.sort_by_key(|chunk| chunk.arrival);
+        chunks.sort_by_key(|chunk| chunk.key.arrival);
     }
     around.segments.sort_by_key(|segment| (segment.first_us, segment.data_type, segment.period_start_us));
     // Spans of one type that are days apart find the same period.
@@ -220,11 +221,12 @@ fn spans(channels: &[ChannelChunks]) -> Vec<Span> {
 }
 
 /// A row of either statement.
-struct Found {
-    kind: i64,
-    numbers: [i64; 5],
-    bytes: Option<Vec<u8>>,
-    text: Option<String>,
+enum Found {
+    Patient { events: i64, latest: Option<String> },
+    Chunk(StoredChunk),
+    Segment(SealedKey),
+    EarlierSync { hash: Option<Vec<u8>> },
+    Battery { level: i64 },
 }
 
 async fn ask(tx: &Tx<'_>, sync: &Sync, span: &Span, asked: Asked) -> Result<Vec<Found>> {
@@ -235,10 +237,6 @@ async fn ask(tx: &Tx<'_>, sync: &Sync, span: &Span, asked: Asked) -> Result<Vec<
     let [one, two, three, four] = &types;
     let mut params: Vec<&dyn Param> =
         vec![&sync.patient, one, two, three, four, &span.first_us, &latest_end_us, &span.last_us];
-    let read = |row: &Row<'_>| {
-        let numbers = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?];
-        Ok(Found { kind: row.get(0)?, numbers, bytes: row.get(6)?, text: row.get(7)? })
-    };
     let sync_id = sync.id.as_ref().map(|id| id.id.as_str());
     let serial_number = sync.device.as_ref().map(|device| device.serial_number.as_str());
     let text = match asked {
@@ -248,37 +246,39 @@ async fn ask(tx: &Tx<'_>, sync: &Sync, span: &Span, asked: Asked) -> Result<Vec<
             ALL_AROUND
         }
     };
-    tx.query(text, &params, read).await
+    tx.query(text, &params, read_found).await
+}
+
+fn read_found(row: &Row<'_>) -> Result<Found> {
+    let known_type = || {
+        DataType::from_number(row.get(1)?).ok_or_else(|| StoreError::Damaged("a row is of an unknown type".to_owned()))
+    };
+    Ok(match row.get::<i64>(0)? {
+        0 => Found::Patient { events: row.get(1)?, latest: row.get(9)? },
+        1 => Found::Chunk(StoredChunk::read(known_type()?, &mut Columns::after(row, 2))?),
+        2 => Found::Segment(SealedKey {
+            data_type: known_type()?,
+            period_start_us: row.get(2)?,
+            first_us: row.get(3)?,
+            last_us: row.get(4)?,
+            generation: row.get(5)?,
+        }),
+        3 => Found::EarlierSync { hash: row.get(8)? },
+        _ => Found::Battery { level: row.get(1)? },
+    })
 }
 
 impl Around {
-    fn take(&mut self, found: Found) -> Result<()> {
-        let Found { kind, numbers: [first, second, third, fourth, fifth], bytes, text } = found;
-        let known_type = || {
-            DataType::from_number(first).ok_or_else(|| StoreError::Damaged("a row is of an unknown type".to_owned()))
-        };
-        match kind {
-            0 => self.patient = Some((first, text)),
-            1 => {
-                let chunk = StoredChunk {
-                    arrival: third,
-                    first_us: fourth,
-                    last_us: fifth,
-                    payload: bytes.unwrap_or_default(),
-                };
-                self.chunks.entry((known_type()?, Channel(second))).or_default().push(chunk);
+    fn take(&mut self, found: Found) {
+        match found {
+            Found::Patient { events, latest } => self.patient = Some((events, latest)),
+            Found::Chunk(chunk) => {
+                self.chunks.entry((chunk.data_type, chunk.key.channel)).or_default().push(chunk);
             }
-            2 => self.segments.push(SealedKey {
-                data_type: known_type()?,
-                period_start_us: second,
-                generation: third,
-                first_us: fourth,
-                last_us: fifth,
-            }),
-            3 => self.known_hash = bytes,
-            _ => self.battery_level = Some(first),
+            Found::Segment(segment) => self.segments.push(segment),
+            Found::EarlierSync { hash } => self.known_hash = hash,
+            Found::Battery { level } => self.battery_level = Some(level),
         }
-        Ok(())
     }
 
     /// The ranges around chunks for which sealed rows are to be read; empty when all are known.
@@ -310,11 +310,18 @@ impl Around {
         let (first_us, last_us) = (range.first_us, range.last_us);
         let mut arrived: Vec<Block> = match self.segments_in(&range) {
             segments if segments.is_empty() => Vec::new(),
-            segments => sealed.of(&range, &segments).unwrap_or_default().to_vec(),
+            segments => match sealed.of(&range, &segments) {
+                Some(None) => {
+                    let times_us = (first_us, last_us);
+                    return Err(StoreError::damaged_rows(range.data_type.name(), times_us, "a sealed file"));
+                }
+                Some(Some(rows)) => rows.clone(),
+                None => Vec::new(),
+            },
         };
         let found = self.chunks.get(&(range.data_type, range.channel)).map_or(&[][..], Vec::as_slice);
-        for stored in found.iter().filter(|stored| stored.first_us <= last_us && stored.last_us >= first_us) {
-            arrived.push(payload::decode(range.data_type, range.channel, &stored.payload)?);
+        for stored in found.iter().filter(|stored| stored.key.first_us <= last_us && stored.key.last_us >= first_us) {
+            arrived.push(stored.rows(patient)?);
         }
         if arrived.is_empty() {
             return Ok(None);

@@ -20,6 +20,7 @@ use self::around::{Hold, SealedRows};
 use self::prepare::prepare_all;
 use self::write::Written;
 use super::db::HealthDb;
+use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 
 /// How often a sync reads sealed rows: each time another one has sealed the period meanwhile, which takes longer than a
@@ -38,7 +39,8 @@ impl HealthDb {
         for _ in 0..LOOKS {
             let (sync, channels, known) = (sync.clone(), channels.clone(), sealed.clone());
             let patient = sync.patient.clone();
-            let written = self.db.write(async move |tx| write::write(tx, &sync, &channels, &known, hold).await).await;
+            let store = async move |tx: &Tx<'_>| write::write(tx, &sync, &channels, &known, hold).await;
+            let written = self.db.write_of(patient.as_str(), store).await;
             match written {
                 Ok(Written::Done(outcome)) => return Ok(outcome),
                 // Objects are read between transactions: an object store takes milliseconds to seconds.

@@ -41,6 +41,8 @@ pub struct Counts {
     pub duplicate: u64,
     /// Rows that took the place of another.
     pub replaced: u64,
+    /// Rows that are stored and could not be compared: what is stored at their time is damaged.
+    pub unverified: u64,
 }
 
 /// What became of a sync.

@@ -9,7 +9,7 @@ use vitals::merge::{Ordered, admit, in_time_order, overlay, with_exact_times};
 use vitals::registry::DataType;
 
 use super::super::chunks::{self, Prepared};
-use super::super::{devices, latest, tally};
+use super::super::{devices, latest, tally, unverified};
 use super::around::{self, Around, Hold, SealedRange, SealedRows};
 use super::event::SyncBody;
 use super::prepare::ChannelChunks;
@@ -47,6 +47,8 @@ struct Additions<'sync> {
     totals: BTreeMap<DataType, Counts>,
     body: SyncBody,
     newest: LatestValues,
+    /// Type, first and last time of rows that could not be compared.
+    unverified: Vec<(DataType, i64, i64)>,
 }
 
 pub(super) async fn write(
@@ -81,6 +83,7 @@ pub(super) async fn write(
     raise_patient(tx, sync, number, stored_latest.as_deref(), &additions).await?;
     chunks::insert_all(tx, &sync.patient, number, &additions.chunks).await?;
     additions.counts.add(tx, &sync.patient).await?;
+    unverified::note(tx, &sync.patient, number, &additions.unverified).await?;
     // The id of a repeated sync stays with the event that it came with first.
     let new_id = sync.id.as_ref().filter(|_| around.known_hash.is_none());
     // Always, also where nothing was new: the event carries the id by which a repetition of the sync is known.
@@ -105,6 +108,7 @@ impl<'sync> Additions<'sync> {
             total.stored += counts.stored;
             total.duplicate += counts.duplicate;
             total.replaced += counts.replaced;
+            total.unverified += counts.unverified;
             // Rows ahead of the clock wait until their time has come.
             self.newest.merge_newer(&newest_of(&chunk.block, (sync.received_ms + AHEAD_MS) * 1000 + 999));
         }
@@ -113,6 +117,7 @@ impl<'sync> Additions<'sync> {
         of_type.stored += total.stored;
         of_type.duplicate += total.duplicate;
         of_type.replaced += total.replaced;
+        of_type.unverified += total.unverified;
         Ok(())
     }
 
@@ -125,7 +130,13 @@ impl<'sync> Additions<'sync> {
         sealed: &SealedRows,
     ) -> Result<Counts> {
         let block = &chunk.block;
-        let Some(stored) = around.stored(&sync.patient, chunk, sealed)? else {
+        let stored = match around.stored(&sync.patient, chunk, sealed) {
+            Err(error) if error.is_damage() && !block.data_type.is_waveform() => {
+                return Ok(self.add_unverified(sync, chunk));
+            }
+            stored => stored?,
+        };
+        let Some(stored) = stored else {
             // Nothing lies in its range: what was prepared outside the transaction is stored as it is.
             self.add_new_rows(sync, Cow::Borrowed(chunk), &[]);
             return Ok(Counts { stored: block.rows() as u64, ..Counts::default() });
@@ -146,12 +157,24 @@ impl<'sync> Additions<'sync> {
             stored: admission.stored(),
             duplicate: ordered.duplicate + admission.duplicate,
             replaced: ordered.replaced + admission.replaced,
+            unverified: 0,
         })
+    }
+
+    /// Adds rows that cannot be compared with what is stored. They lie over it, as any later arrival does. Not rows of a
+    /// waveform: which samples those at whole milliseconds are, what is stored says.
+    fn add_unverified(&mut self, sync: &Sync, chunk: &'sync Prepared) -> Counts {
+        let block = &chunk.block;
+        let (first_us, last_us) = (block.first_us().unwrap_or(0), block.last_us().unwrap_or(0));
+        self.unverified.push((block.data_type, first_us, last_us));
+        // Samples are counted when it is known which of them are new.
+        self.add_new_rows(sync, Cow::Borrowed(chunk), &vec![true; block.rows()]);
+        Counts { unverified: block.rows() as u64, ..Counts::default() }
     }
 
     /// Adds rows to store. `replaces` says of each row whether it takes the place of another; it is empty when none does.
     fn add_new_rows(&mut self, sync: &Sync, new_rows: Cow<'sync, Prepared>, replaces: &[bool]) {
-        self.counts.count_new_rows(&new_rows.block, replaces);
+        self.counts.count_chunk(&new_rows.block, replaces);
         self.body.note(&new_rows.block, sync.received_ms);
         self.chunks.push(new_rows);
     }
@@ -178,9 +201,15 @@ async fn raise_patient(
     stored_latest: Option<&str>,
     additions: &Additions<'_>,
 ) -> Result<()> {
-    let mut values = latest::parse(stored_latest)?;
-    values.merge_newer(&additions.newest);
-    let latest = latest::to_text(&values)?;
+    let latest = match latest::parse(&sync.patient, stored_latest) {
+        Ok(mut values) => {
+            values.merge_newer(&additions.newest);
+            latest::to_text(&sync.patient, &values)?
+        }
+        // Stays damaged, so that a reader is not shown what this sync alone knows; its rows are stored all the same.
+        Err(error) if error.is_damage() => stored_latest.map(str::to_owned),
+        Err(error) => return Err(error),
+    };
     let ready_ms = additions.body.ready_ms(sync.received_ms);
     let params: [&dyn Param; 6] = [&sync.patient, &number, &sync.received_ms, &latest, &ready_ms, &stored_latest];
     tx.put(RAISE, &params).await

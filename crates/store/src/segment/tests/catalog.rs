@@ -8,7 +8,7 @@ use crate::error::StoreError;
 use crate::health::HealthDb;
 use crate::ids::PatientId;
 use crate::random_blocks::DAY_START_US;
-use crate::segment::{ChunkKey, Publication, SealedPeriod, TEXTS, UnsealedPeriod, WrittenSegment};
+use crate::segment::{ChunkKey, Publication, SealedPeriod, TEXTS, Tail, UnsealedPeriod, WrittenSegment};
 
 const DAY_US: i64 = 86_400_000_000;
 const INSERT_CHUNK: &str = "INSERT INTO chunk
@@ -44,7 +44,8 @@ fn key(first_us: i64, arrival: i64) -> ChunkKey {
 }
 
 fn object(path: &str, first_us: i64, last_us: i64) -> WrittenSegment {
-    WrittenSegment { path: path.to_owned(), bytes: 1000, rows: 10, sha256: "ab".to_owned(), first_us, last_us }
+    let (path, sha256, tail) = (path.to_owned(), "ab".to_owned(), Some(Tail { bytes: 300, sum: 7 }));
+    WrittenSegment { path, bytes: 1000, rows: 10, sha256, first_us, last_us, tail }
 }
 
 fn publication(patient: &PatientId, expected_generation: i64, path: &str, chunks: Vec<ChunkKey>) -> Publication {
@@ -209,7 +210,7 @@ on_both_engines! {
 
 /// The query for unsealed periods distinguishes days from months by the bits of one number.
 #[test]
-fn bits_tell_which_types_are_sealed_by_the_day() {
+fn bits_say_which_types_are_sealed_by_the_day() {
     let daily = crate::segment::catalog::types_sealed_by_the_day();
     for data_type in DataType::ALL {
         let is_daily = data_type.period() == vitals::registry::Period::Day;

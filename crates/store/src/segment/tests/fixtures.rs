@@ -67,7 +67,8 @@ async fn kept_files_are_read() {
         let bytes = file.len() as u64;
         let path = "kept.parquet".to_owned();
         objects.store.put(&Path::parse(&path).unwrap(), bytes::Bytes::from(file).into()).await.unwrap();
-        let kept = WrittenSegment { path, bytes, rows: 0, sha256: String::new(), first_us: 0, last_us: 0 };
+        let sha256 = String::new();
+        let kept = WrittenSegment { path, bytes, rows: 0, sha256, first_us: 0, last_us: 0, tail: None };
         let reader = open(&objects, data_type, &kept).await;
         assert_eq!(read(&reader, i64::MIN, i64::MAX, None).await, samples(data_type), "{}", data_type.name());
     }

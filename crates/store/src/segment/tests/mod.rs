@@ -45,7 +45,7 @@ async fn write(objects: &Objects, data_type: DataType, generation: i64, calls: V
 }
 
 async fn open(objects: &Objects, data_type: DataType, written: &WrittenSegment) -> SegmentReader {
-    SegmentReader::open(objects, &written.path, written.bytes, data_type).await.unwrap()
+    SegmentReader::open(objects, written, data_type).await.unwrap()
 }
 
 /// All rows of a range, one block a channel, after a check that they come in the order of time.

@@ -25,6 +25,10 @@ fn times() -> ArrayRef {
     Arc::new(Int64Array::from_iter_values((0..ROWS).map(|row| 1_763_600_000_000 + row)))
 }
 
+fn read(data_type: DataType, stream: &Bytes, zone: &ZoneName) -> Result<TypeBatches, BodyError> {
+    super::read(data_type, stream, zone, &Room::without_end())
+}
+
 fn sleep(bytes: &[u8]) -> Result<TypeBatches, BodyError> {
     read(DataType::Sleep, &Bytes::copy_from_slice(bytes), &"UTC".into())
 }
@@ -129,7 +133,7 @@ fn a_buffer_that_ends_amid_a_value_is_refused() {
 }
 
 #[test]
-fn a_stream_that_ends_early_is_told() {
+fn a_stream_that_ends_early_is_reported() {
     let stream = stream_of(vec![("timestamp", times())]);
     assert_eq!(refusal(b""), "it is empty");
     assert_eq!(refusal(&[0xff; 3]), "it ends within a message");

@@ -3,6 +3,10 @@ use vitals::block::Cells;
 use vitals::intake::{Batch, NO_TIME};
 use vitals::registry::{CellError, NULL};
 
+fn read(bytes: &[u8]) -> Result<SyncBody, BodyError> {
+    super::read(bytes, &Room::without_end())
+}
+
 fn structure(body: &str) -> (String, String) {
     match read(body.as_bytes()) {
         Err(BodyError::Structure { place, message }) => (place, message),
@@ -98,7 +102,7 @@ fn blocks_without_rows_leave_nothing_behind() {
 }
 
 #[test]
-fn faulty_structure_is_told_with_its_place() {
+fn faulty_structure_is_reported_with_its_place() {
     let cases = [
         ("[]", "body"),
         (r#"{"data": 5}"#, "data"),
@@ -136,6 +140,11 @@ fn faulty_structure_is_told_with_its_place() {
         (r#"{"data": {"ppg1": [{"start": 1, "rate_hz": 25, "ppg": 5}]}}"#, "data.ppg1.start"),
         (r#"{"data": {"ppg1": [{"start": "1", "rate_hz": 25, "ppg": [5]}]}}"#, "data.ppg1.start"),
         (r#"{"data": {"ppg1": [{"start": 1, "rate_hz": 0, "ppg": [5]}]}}"#, "data.ppg1.rate_hz"),
+        (r#"{"data": {"ppg1": [{"start": 1, "rate_hz": 100000.5, "ppg": [5]}]}}"#, "data.ppg1.rate_hz"),
+        (r#"{"data": {"ppg1": [{"start": 1, "rate_hz": "25", "ppg": [5]}]}}"#, "data.ppg1.rate_hz"),
+        (r#"{"data": {"activity": {"bpm": [60], "timestamp": [1, 2]}}}"#, "data.activity.timestamp"),
+        (r#"{"data": {"activity": {"timestamp": "noon", "bpm": 60}}}"#, "data.activity.timestamp"),
+        (r#"{"data": {"activity": [{"timestamp": "noon", "bpm": [60]}]}}"#, "data.activity.bpm"),
         (r#"{"data": {"tests": [{"timestamp": 1, "test_type": 5, "value": 1}]}}"#, "data.tests.test_type"),
     ];
     for (text, place) in cases {
@@ -158,7 +167,7 @@ fn what_is_not_json_is_a_fault_of_syntax() {
 }
 
 #[test]
-fn nothing_is_told_in_the_words_of_the_parser() {
+fn nothing_is_reported_in_the_words_of_the_parser() {
     let message = |body: &str| match read(body.as_bytes()) {
         Err(error) => error.to_string(),
         Ok(body) => panic!("{body:?}"),
@@ -177,6 +186,18 @@ fn a_row_without_a_time_has_none() {
     let batch = read(text.as_bytes()).unwrap().data.remove(0).batches.remove(0);
     assert_eq!(batch.times_us, [NO_TIME, 2_000_000, NO_TIME, NO_TIME]);
     assert_eq!(batch.columns[0], Cells::Values(vec![60, 61, NULL, NULL]));
+}
+
+#[test]
+fn a_row_whose_time_is_no_number_is_at_fault_alone() {
+    let text = r#"{"data": {"activity": [{"timestamp": 1000, "bpm": 60}, {"timestamp": "noon", "bpm": 61},
+        {"bpm": 999, "timestamp": true}, {"timestamp": 2000, "bpm": 62}]}}"#;
+    let batch = read(text.as_bytes()).unwrap().data.remove(0).batches.remove(0);
+    assert_eq!(batch.times_us, [1_000_000, NO_TIME, NO_TIME, 2_000_000]);
+    let faults: Vec<_> = batch.faults.iter().map(|fault| (fault.row, fault.column, fault.error)).collect();
+    let not_a_number = CellError::NotANumber;
+    let expected = [(1, "timestamp", not_a_number), (2, "timestamp", not_a_number), (2, "bpm", CellError::OutOfRange)];
+    assert_eq!(faults, expected);
 }
 
 #[test]

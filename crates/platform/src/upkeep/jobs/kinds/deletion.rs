@@ -11,6 +11,9 @@ use crate::upkeep::jobs::job::{Job, Run, Spec, Turn};
 use crate::upkeep::seal::DEAD_FOR_MS;
 use crate::upkeep::sweep::LOST_AFTER_MS;
 
+/// How long a deletion waits at most before it looks whether objects are still held.
+const LOOK_AGAIN: Duration = Duration::from_hours(1);
+
 /// How long a sealing can go on that began before an erasure.
 const LONGEST_SEALING_MS: i64 = 3_600_000;
 
@@ -26,6 +29,10 @@ impl Job for PlanDeletion {
 
     async fn run(self, run: Run) -> Result<Ended> {
         let upkeep = &run.upkeep;
+        // Somebody copies objects: deletions that are enqueued now would only wait.
+        if upkeep.core.health().objects_held_until(upkeep.core.now_ms()).await?.is_some() {
+            return Ok(Ended::Done);
+        }
         let limit = unit::limit(&upkeep.core, DeleteObject::SPEC.kind).await?;
         let dead = upkeep.core.health().dead_objects(upkeep.core.now_ms() - DEAD_FOR_MS, limit).await?;
         let is_cut = dead.len() as i64 == limit;
@@ -77,7 +84,8 @@ impl Job for DeleteObject {
         let now_ms = upkeep.core.now_ms();
         // A backup that copies what it has listed may have begun since the object was found.
         if let Some(until_ms) = upkeep.core.health().objects_held_until(now_ms).await? {
-            return Ok(Ended::AgainIn(Duration::from_millis((until_ms - now_ms).unsigned_abs())));
+            // Not only at its end: a hold can be ended before.
+            return Ok(Ended::AgainIn(Duration::from_millis((until_ms - now_ms).unsigned_abs()).min(LOOK_AGAIN)));
         }
         upkeep.core.health().delete_dead_object(&self.0).await?;
         Ok(Ended::Done)

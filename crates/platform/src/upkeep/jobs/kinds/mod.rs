@@ -5,11 +5,13 @@ mod derivation;
 mod expiry;
 mod export;
 mod identity;
+mod integrity;
 mod merging;
 mod outbox;
 mod retention;
 mod sealing;
 mod unit;
+mod verification;
 
 use super::job::Kind;
 
@@ -23,6 +25,7 @@ pub(crate) const ALL: &[Kind] = &[
     Kind::of::<merging::Merge>(),
     Kind::of::<sealing::PlanSealing>(),
     Kind::of::<sealing::Seal>(),
+    Kind::of::<verification::VerifyRows>(),
     Kind::of::<retention::PlanRetention>(),
     Kind::of::<retention::EnforceRetention>(),
     Kind::of::<expiry::PlanExpiry>(),
@@ -35,6 +38,8 @@ pub(crate) const ALL: &[Kind] = &[
     Kind::of::<deletion::CheckErasure>(),
     Kind::of::<deletion::OverwriteErased>(),
     Kind::of::<identity::TidyIdentity>(),
+    Kind::of::<integrity::LookAtDamagedFiles>(),
+    Kind::of::<integrity::Scrub>(),
 ];
 
 #[cfg(test)]

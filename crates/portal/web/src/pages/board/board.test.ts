@@ -95,7 +95,7 @@ test("who has no value comes last in both directions", () => {
   assert.deepEqual(names(ward)[0], "Well", "the given list stays as it is");
 });
 
-test("who cannot be read stands with the sickest, whichever column sorts", () => {
+test("who cannot be read is listed with the sickest, whichever column sorts", () => {
   const damaged = row("Damaged", { unreadable: true, last_sync: null, worn: null, charging: null });
   const rows = [...ward, damaged];
   assert.deepEqual(names(arranged(rows, all, byNews, NOW)).slice(0, 2), ["Damaged", "Ill"]);
@@ -218,7 +218,7 @@ test("a line of the CSV has a cell for every head", () => {
   assert.equal(boardCsvRow(row("B")).length, BOARD_CSV_HEADER.length);
 });
 
-test("the CSV tells what cannot be read from what was never measured", () => {
+test("the CSV distinguishes what cannot be read from what was never measured", () => {
   const told = (one: Row) =>
     ["news_risk", "heart_rate", "unreadable"].map((head) => boardCsvRow(one)[BOARD_CSV_HEADER.indexOf(head)]);
   const damaged = row("A", { unreadable: true, last_sync: null, worn: null, charging: null });

@@ -98,7 +98,7 @@ const cell = (name: string, label: string) => {
   return line.querySelector<HTMLElement>(`[data-label="${label}"]`)!;
 };
 
-test("the line is opened first, the rows are read then, the sickest stands first", async () => {
+test("the line is opened first, the rows are read then, the sickest comes first", async () => {
   screen.draw(<Page params={{ code: "AB C" }} />);
   await settle();
   assert.equal(lines[0]!.address, "/portal/api/groups/AB%20C/board/events");
@@ -118,7 +118,7 @@ test("a line that hangs does not hold the rows up", async () => {
   assert.match(textOf(screen.one(".line-sign")), /Connecting/);
 });
 
-test("a value stands with its age, and what is missing is said to be", async () => {
+test("a value is shown with its age, and what is missing is said to be", async () => {
   await open();
   assert.equal(textOf(cell("Well", "HR")), "603 min");
   assert.equal(textOf(cell("Ill", "HR")), "none");
@@ -174,14 +174,14 @@ test("a bracelet whose clock is ahead has no age below nothing", async () => {
   assert.equal(textOf(cell("Ahead", "HR")), "70now");
 });
 
-test("what was measured years ago is told in days", async () => {
+test("what was measured years ago is given in days", async () => {
   board = [row("Old", { spo2: { value: 96, timestamp: 0 }, last_sync: null })];
   await open();
   assert.match(textOf(cell("Old", "SpO₂")), /^96\d{5} d$/);
   assert.equal(textOf(cell("Old", "Last sync")), "never");
 });
 
-test("half a pressure is a dash beside the other half", async () => {
+test("half a pressure is a dash next to the other half", async () => {
   const at = Date.now();
   board = [
     row("Half", { blood_pressure: { systolic: 123.6, diastolic: null, timestamp: at } }),
@@ -207,7 +207,7 @@ test("a bracelet says whether it is worn, charging, low", async () => {
   );
 });
 
-test("who cannot be read stands with the sickest and needs a look", async () => {
+test("who cannot be read is listed with the sickest and needs a look", async () => {
   board.push(row("Damaged", { unreadable: true, last_sync: null }));
   await open();
   assert.deepEqual(names(), ["Damaged", "Ill", "Well", "Unknown"]);
@@ -230,7 +230,7 @@ test("a change of the study reads the board again", async () => {
   assert.deepEqual(names(), ["Moved in"]);
 });
 
-test("a line that breaks twice is told, its rows stay, and it comes back by itself", async () => {
+test("a line that breaks twice is shown, its rows stay, and it comes back by itself", async () => {
   await open();
   await lines[0]!.say("error");
   await act(() => mock.timers.tick(0));
@@ -255,7 +255,7 @@ test("other calls that fail break a line that says nothing", async () => {
   assert.match(textOf(screen.one(".line-sign")), /^Live$/);
 });
 
-test("who has no right to a board is told, and the line is not tried for ever", async () => {
+test("who has no right to a board reads so, and the line is not tried for ever", async () => {
   server.on("GET", /board$/, () => refusal(403, "forbidden", { message: "not a member" }));
   await open();
   assert.match(screen.text, /no right to do this \(not a member\)/);
@@ -281,7 +281,7 @@ test("a study without patients says how to begin", async () => {
   assert.equal(screen.button("Create vouchers").getAttribute("href"), "/studies/AB%20C/vouchers");
 });
 
-test("filters stand in the address and count those that they show", async () => {
+test("filters are in the address and count those that they show", async () => {
   await open();
   await screen.press("Needs a look 1");
   assert.equal(location.search, "?show=attention");

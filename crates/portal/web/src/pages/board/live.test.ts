@@ -50,7 +50,7 @@ function started(read: () => Promise<void> = async () => {}, isFinal: (error: un
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-test("the board is read once the line stands, so that nothing falls between", async () => {
+test("the board is read once the line is open, so that nothing falls between", async () => {
   const board = started();
   assert.equal(board.reads(), 0);
   board.line().say("open", undefined, 1);
@@ -64,7 +64,7 @@ test("the board is read once the line stands, so that nothing falls between", as
   assert.equal(board.reads(), 2);
 });
 
-test("one break that mends at once is not told; a lasting one is, and ends by itself", async () => {
+test("one break that mends at once is not shown; a lasting one is, and ends by itself", async () => {
   const board = started();
   board.line().say("open", undefined, 1);
   await settled();
@@ -90,7 +90,7 @@ test("one break that mends at once is not told; a lasting one is, and ends by it
   assert.equal(board.reads(), before + 1, "what was missed is read");
 });
 
-test("a refused line tells why through the board, and a final reason ends it", async () => {
+test("a refused line says why through the board, and a final reason ends it", async () => {
   const board = started(
     async () => {
       throw new Error("no right");

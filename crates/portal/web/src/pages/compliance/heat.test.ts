@@ -16,7 +16,7 @@ test("only all is all", () => {
   assert.equal(percentText(null), "–");
   assert.equal(cellText(cellOf(1382, 1440)), "1\u202f382 of 1\u202f440 received, 96 %");
   assert.equal(cellOf(90, 60).percent, 100);
-  assert.equal(cellOf(50, 100, 12.5).percent, 12.5, "the service's own percentage stands");
+  assert.equal(cellOf(50, 100, 12.5).percent, 12.5, "the service's own percentage is kept");
 });
 
 test("steps of colour grow with the share", () => {

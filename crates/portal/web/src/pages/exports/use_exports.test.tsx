@@ -68,7 +68,7 @@ test("an export is begun, asked after and ready", async () => {
   assert.equal(server.asked.length, asked, "nothing more is asked of what is ready");
 });
 
-test("one that has failed tells why", async () => {
+test("one that has failed says why", async () => {
   server.on("POST", /create-export/, () => ({ id: "e1", status: "in_progress" }));
   server.on("GET", /export\/e1$/, () => ({ id: "e1", status: "failed", error: "the disk is full" }));
   await want("u1");
@@ -130,7 +130,7 @@ test("many are begun one after the other and asked after few at a time", async (
   assert.ok(asked <= 3, `${asked} within three seconds`);
 });
 
-test("they go on while another page is shown, and stand there when one comes back", async () => {
+test("they go on while another page is shown, and are there when one comes back", async () => {
   server.on("POST", /create-export/, () => ({ id: "e1", status: "in_progress" }));
   server.on("GET", /export\/e1$/, () => ({ id: "e1", status: "done" }));
   await want("u1");

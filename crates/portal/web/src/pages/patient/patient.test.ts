@@ -163,7 +163,7 @@ test("the entry before a range holds at its begin", () => {
   ]);
 });
 
-test("no score stands where vital signs are missing for longer than it counts", () => {
+test("no score is shown where vital signs are missing for longer than it counts", () => {
   const entries = [
     { timestamp: NOW - 5 * HOUR, value: 1 },
     { timestamp: NOW - HOUR, value: 4 },
@@ -212,7 +212,7 @@ test("no score stands where vital signs are missing for longer than it counts", 
   );
 });
 
-test("a few moves are read at once, further ones at a stand, and none while the server rests", () => {
+test("a few moves are read at once, further ones after a pause, and none while the server rests", () => {
   const settling = new Settling();
   for (let move = 0; move < AT_ONCE; move += 1) assert.equal(settling.waitOf(200 * move), 0);
   assert.equal(settling.waitOf(800), SETTLE_MS, "a key that is held down");

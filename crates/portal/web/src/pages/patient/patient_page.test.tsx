@@ -94,7 +94,7 @@ test("what is drawn stays while the next stretch is read, and one that was left 
   assert.equal(asked()[2]!.signal!.aborted, false);
 });
 
-test("a key that is held down asks when it comes to a stand", async () => {
+test("a key that is held down asks when it is released", async () => {
   server.on("GET", /series/, () => new Promise(() => {}));
   for (let step = 0; step < 20; step += 1) {
     screen.draw(<Reader range={moved(step)} />);
@@ -125,7 +125,7 @@ test("a server that asks for patience is asked again when its time is over, and 
   assert.equal(screen.text, "drawn");
 });
 
-test("a refusal is told beside what is drawn, a lost connection is not", async () => {
+test("a refusal is shown next to what is drawn, a lost connection is not", async () => {
   server.on("GET", /series/, () => answer());
   screen.draw(<Reader />);
   await settle();
@@ -208,7 +208,7 @@ test("on a day abroad it is that of the day's slots", async () => {
   assert.deepEqual(zone, { zone: "UTC-05:00", known: true });
 });
 
-test("without a name it is looked for in the last days, and else it is the reader's, who is told", async () => {
+test("without a name it is looked for in the last days, and else it is the reader's, which is said", async () => {
   named(null);
   server.on("GET", /summary/, () => refusal(404, "not_found"));
   slots("2025-11-18", "17:45", "2025-11-18T12:00:00Z");
@@ -222,7 +222,7 @@ test("without a name it is looked for in the last days, and else it is the reade
   assert.equal(server.of(/patients\/d\/summary/).length, 3);
 });
 
-test("a zone that was found before stands while it is looked for again", async () => {
+test("a zone that was found before is kept while it is looked for again", async () => {
   server.on("GET", /./, () => new Promise(() => {}));
   screen.draw(<Zone uuid="a" />);
   await settle();

@@ -34,7 +34,7 @@ export function PasswordPanel({ patient }: PartProps) {
           spellcheck={false}
           required
           minLength={10}
-          hint="At least 10 characters. Tell it to the patient."
+          hint="At least 10 characters. Give it to the patient."
           value={password}
           onValue={setPassword}
           error={reset.fields.password}

@@ -61,7 +61,7 @@ test("a field that is emptied is taken away, and one changed back is no change",
   assert.equal(saveOf("Last name").disabled, true);
 });
 
-test("a refusal stands at its field, and what was typed stays", async () => {
+test("a refusal is shown at its field, and what was typed stays", async () => {
   server.on("PUT", /profile$/, () => refusal(422, "invalid", { errors: { height: ["must be 50 to 250"] } }));
   await show();
   await screen.type("Height", "1700");

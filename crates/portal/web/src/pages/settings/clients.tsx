@@ -69,7 +69,7 @@ export function ClientsPart() {
   return (
     <Panel
       title="OAuth clients"
-      note="Applications that people can let in to their own data."
+      note="Applications that people can grant access to their own data."
       tools={clients?.length ? newButton : null}
     >
       {error && <Problem error={error} onRetry={reload} />}

@@ -36,6 +36,7 @@ const key = (id: string, more: Partial<ApiKey> = {}): Partial<ApiKey> => ({
   id,
   name: id,
   prefix: "pw_1",
+  is_scoped: Boolean(more.groups?.length),
   created_at: "2026-11-01T00:00:00Z",
   ...more,
 });
@@ -95,6 +96,7 @@ test("a key whose studies are gone says that it opens nothing", async () => {
     key("none", { groups: ["GONE1", "GONE2"] }),
     key("some", { groups: ["ABCDE", "GONE1"] }),
     key("whole", { groups: ["ABCDE", "FGHIJ"] }),
+    key("bare", { is_scoped: true, groups: [] }),
   ];
   await show(<KeysPart />);
   const studies = (name: string) =>
@@ -107,6 +109,7 @@ test("a key whose studies are gone says that it opens nothing", async () => {
   assert.equal(studies("none"), "opens nothing: GONE1 GONE2 no longer yours");
   assert.equal(studies("some"), "ABCDE (GONE1 no longer yours)");
   assert.equal(studies("whole"), "ABCDE FGHIJ");
+  assert.equal(studies("bare"), "opens nothing: its studies are gone");
 });
 
 test("what a key opens is not guessed while the studies cannot be read", async () => {
@@ -118,7 +121,7 @@ test("what a key opens is not guessed while the studies cannot be read", async (
   assert.doesNotMatch(textOf(screen.one("tbody tr")), /nothing|no longer/);
 });
 
-test("a refused name stands at its field", async () => {
+test("a refused name is shown at its field", async () => {
   server.on("POST", "/portal/api/keys", () => refusal(422, "invalid", { errors: { name: ["is taken"] } }));
   await show(<KeysPart />);
   await screen.press("New API key");
@@ -145,7 +148,7 @@ test("passwords that differ are not sent, those that were taken are gone from th
   );
 });
 
-test("a wrong current password stands at its field, and what was typed stays", async () => {
+test("a wrong current password is reported at its field, and what was typed stays", async () => {
   server.on("PUT", "/portal/api/account/password", () =>
     refusal(422, "invalid", { errors: { current: ["is not right"] } }),
   );

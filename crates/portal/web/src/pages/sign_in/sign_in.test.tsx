@@ -93,7 +93,7 @@ test("too many tries count down, and then there may be another", async () => {
   assert.equal(screen.button("Sign in").disabled, false);
 });
 
-test("a wait of a part of a second ends too, and what comes then is told", async () => {
+test("a wait of a part of a second ends too, and what comes then is shown", async () => {
   refuse(429, "too_many_requests", { retryAfter: "1.5" });
   await tryWith("a", "b");
   for (let second = 0; second < 3; second += 1) await act(() => mock.timers.tick(1_000));

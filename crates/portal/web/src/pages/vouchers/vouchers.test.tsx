@@ -132,7 +132,7 @@ test("open vouchers are listed and printed, used ones are not", async () => {
   assert.equal(screen.all(".sheet").length, 0);
 });
 
-test("a study whose vouchers are all used says so, and who may not make any is told", async () => {
+test("a study whose vouchers are all used says so, and who may not make any reads so", async () => {
   server.on("GET", /patients$/, () => [patient("u2")]);
   screen.draw(<VouchersPage key="again" params={{ code: "ABCDE" }} />);
   await settle();

@@ -1,0 +1,81 @@
+//! `timestamp` as the parser meets it: the time of one row, or one of each.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use vitals::intake::NO_TIME;
+
+use super::column_place::ColumnPlace;
+
+/// What was under `timestamp`.
+pub(super) enum TimeField {
+    /// The time of a single row, µs.
+    One(i64),
+    /// What a single row has instead of a number.
+    NotANumber,
+    /// A time each, µs; [`NO_TIME`] for null.
+    Each(Vec<i64>),
+}
+
+/// Reads `timestamp`: ms since 1970, with an optional fraction.
+#[derive(Clone, Copy)]
+pub(super) struct TimeSeed<'place>(pub ColumnPlace<'place>);
+
+impl<'de> DeserializeSeed<'de> for TimeSeed<'_> {
+    type Value = TimeField;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<TimeField, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TimeSeed<'_> {
+    type Value = TimeField;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("milliseconds since 1970")
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<TimeField, E> {
+        // Saturates, as the fraction below does: absurd times are rejected row by row, with the reason of times that
+        // are too late.
+        Ok(TimeField::One(i64::try_from(value).unwrap_or(i64::MAX).saturating_mul(1000)))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<TimeField, E> {
+        Ok(TimeField::One(value.saturating_mul(1000)))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<TimeField, E> {
+        // Saturates: an absurd time is far ahead or long ago, and rejects its row as such.
+        Ok(TimeField::One((value * 1000.0).round() as i64))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<TimeField, E> {
+        Ok(TimeField::One(NO_TIME))
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<TimeField, E> {
+        Ok(TimeField::NotANumber)
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<TimeField, E> {
+        Ok(TimeField::NotANumber)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<TimeField, A::Error> {
+        Err(self.0.wrong_kind())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<TimeField, A::Error> {
+        let mut times_us = Vec::new();
+        while let Some(time) = elements.next_element_seed(self)? {
+            // A column of texts is of the wrong kind, whatever one row may have.
+            let TimeField::One(time_us) = time else { return Err(self.0.wrong_kind()) };
+            if times_us.len() == times_us.capacity() {
+                self.0.grow(&mut times_us)?;
+            }
+            times_us.push(time_us);
+        }
+        Ok(TimeField::Each(times_us))
+    }
+}

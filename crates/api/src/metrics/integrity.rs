@@ -1,0 +1,29 @@
+//! Metrics of what is damaged, and of the pass that looks for it.
+
+use platform::Platform;
+use prometheus::proto::MetricFamily;
+use store::ObjectFault;
+
+use super::families::gauges;
+
+/// What is known on all nodes; left out when the database does not answer.
+pub(super) async fn families(platform: &Platform) -> Vec<MetricFamily> {
+    let mut families = Vec::new();
+    if let Ok(damage) = platform.upkeep.damage().await {
+        let faults = ObjectFault::ALL.iter().map(|fault| ([("fault", fault.name())], damage.count(*fault) as f64));
+        families.push(gauges("pulseward_damaged_files", "Sealed files that are missing or damaged.", faults));
+    }
+    if let Ok(rows) = platform.upkeep.damaged_rows().await {
+        let help = "Stretches of rows in the database that were found damaged.";
+        families.push(gauges("pulseward_damaged_rows", help, [([], rows.stretches as f64)]));
+    }
+    if let Ok(Some(state)) = platform.upkeep.scrub_state().await {
+        let help = "Bytes that the pass over everything stored has read, of the pass under way or the last one.";
+        families.push(gauges("pulseward_scrub_bytes", help, [([], state.bytes as f64)]));
+        if let Some(ended_ms) = state.ended_ms {
+            let help = "When the last pass over everything stored has ended, seconds since 1970; absent during a pass.";
+            families.push(gauges("pulseward_scrub_ended_timestamp_seconds", help, [([], ended_ms as f64 / 1e3)]));
+        }
+    }
+    families
+}

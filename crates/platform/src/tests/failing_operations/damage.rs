@@ -1,0 +1,167 @@
+//! Sealed files that are missing or damaged: what is known of them, and how they come back.
+
+use std::path::PathBuf;
+
+use store::events::Followed;
+use store::{ObjectFault, Objects, PatientId};
+
+use super::study::Study;
+use crate::core::settings::Settings;
+use crate::test_service::minutes_to_noon;
+use crate::upkeep::seal::Until;
+
+const DAY_MS: i64 = 86_400_000;
+
+/// A study with copies of its objects in another folder, and a patient with a sealed file.
+struct Sealed {
+    study: Study,
+    patient: PatientId,
+    path: String,
+    copies: tempfile::TempDir,
+}
+
+impl Sealed {
+    async fn begin() -> Self {
+        let copies = tempfile::tempdir().unwrap();
+        let object_copies = Some(Objects::folder(copies.path()).unwrap());
+        let study = Study::with(Settings { object_copies, ..Settings::default() }).await;
+        let patient = study.patient().await;
+        study.service.sync(&patient, vec![minutes_to_noon(&[60, 61, 62])]).await;
+        study.service.platform.upkeep.seal(Until::Now, |_| {}).await.unwrap();
+        let sealed = study.service.platform.core.health().segments_by_path("").await.unwrap();
+        let path = sealed[0].object.path.clone();
+        Sealed { study, patient, path, copies }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.study.service.platform.core.objects().as_folder().unwrap().join(&self.path)
+    }
+
+    fn copy(&self) -> PathBuf {
+        self.copies.path().join(&self.path)
+    }
+
+    /// Puts a copy of the file where copies lie.
+    fn make_copy(&self) {
+        std::fs::create_dir_all(self.copy().parent().unwrap()).unwrap();
+        std::fs::copy(self.file(), self.copy()).unwrap();
+    }
+
+    async fn counts(&self) -> [u64; 2] {
+        let damage = self.study.service.platform.upkeep.damage().await.unwrap();
+        [ObjectFault::Missing, ObjectFault::Damaged].map(|fault| damage.count(fault))
+    }
+
+    async fn read(&self) -> store::Result<usize> {
+        let health = self.study.service.platform.core.health();
+        let blocks = health.rows(&self.patient, vitals::registry::DataType::Activity, 0, i64::MAX / 2).await?;
+        Ok(blocks.iter().map(vitals::block::Block::rows).sum())
+    }
+}
+
+fn flip(path: &std::path::Path) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[tokio::test]
+async fn reader_of_a_missing_file_notes_it_once_and_a_file_that_is_back_is_forgotten() {
+    let sealed = Sealed::begin().await;
+    assert_eq!((sealed.counts().await, sealed.read().await.unwrap()), ([0, 0], 3));
+    let away = sealed.file().with_extension("away");
+    std::fs::rename(sealed.file(), &away).unwrap();
+    for _ in 0..3 {
+        assert!(sealed.read().await.is_err());
+    }
+    assert_eq!(sealed.counts().await, [1, 0]);
+    sealed.study.drain(&["look_at_damaged_files"]).await;
+    assert_eq!(sealed.counts().await, [1, 0], "there is no copy");
+    std::fs::rename(&away, sealed.file()).unwrap();
+    sealed.study.drain(&["look_at_damaged_files"]).await;
+    assert_eq!((sealed.counts().await, sealed.read().await.unwrap()), ([0, 0], 3));
+}
+
+#[tokio::test]
+async fn missing_file_comes_back_from_its_copy_by_itself() {
+    let sealed = Sealed::begin().await;
+    sealed.make_copy();
+    std::fs::remove_file(sealed.file()).unwrap();
+    sealed.study.service.platform.upkeep.look_for_missing().await.unwrap();
+    assert_eq!(sealed.counts().await, [1, 0]);
+    sealed.study.drain(&["look_at_damaged_files"]).await;
+    assert_eq!((sealed.counts().await, sealed.read().await.unwrap()), ([0, 0], 3));
+}
+
+#[tokio::test]
+async fn copy_that_is_damaged_as_well_replaces_nothing() {
+    let sealed = Sealed::begin().await;
+    sealed.make_copy();
+    flip(&sealed.copy());
+    let before = std::fs::read(sealed.file()).unwrap();
+    let copies = Objects::folder(sealed.copies.path()).unwrap();
+    let upkeep = &sealed.study.service.platform.upkeep;
+    let refused = upkeep.bring_back(&sealed.path, &copies).await;
+    assert!(refused.is_err_and(|error| error.to_string().contains("either")));
+    assert_eq!(std::fs::read(sealed.file()).unwrap(), before);
+    assert!(upkeep.bring_back("v1/unknown.parquet", &copies).await.is_err());
+}
+
+#[tokio::test]
+async fn erased_patient_leaves_no_note_of_a_damaged_file() {
+    let sealed = Sealed::begin().await;
+    std::fs::remove_file(sealed.file()).unwrap();
+    assert!(sealed.read().await.is_err());
+    sealed.study.service.platform.people.erase_patient_as_operator(&sealed.patient).await.unwrap();
+    assert_eq!(sealed.counts().await, [0, 0]);
+    assert_eq!(sealed.study.service.platform.core.health().damaged_objects("", 9).await.unwrap(), [""; 0]);
+}
+
+#[tokio::test]
+async fn pass_over_everything_finds_what_nobody_has_asked_for_and_brings_it_back() {
+    let sealed = Sealed::begin().await;
+    let (study, upkeep) = (&sealed.study, &sealed.study.service.platform.upkeep);
+    study.drain(&["scrub"]).await;
+    flip(&sealed.file());
+    study.drain(&["scrub"]).await;
+    assert_eq!(sealed.counts().await, [0, 0], "the first pass is a day off");
+    study.service.pass_ms(DAY_MS);
+    study.drain(&["scrub"]).await;
+    assert_eq!(sealed.counts().await, [0, 1]);
+    let state = upkeep.scrub_state().await.unwrap().unwrap();
+    assert_eq!((state.pass, state.files, state.ended_ms.is_some()), (1, 1, true), "{state:?}");
+    assert!(state.rows > 0 && state.bytes > 0, "{state:?}");
+    assert!(sealed.read().await.is_err());
+
+    // The copy is there now.
+    flip(&sealed.file());
+    sealed.make_copy();
+    flip(&sealed.file());
+    study.service.pass_ms(DAY_MS);
+    study.drain(&["scrub"]).await;
+    assert_eq!((sealed.counts().await, sealed.read().await.unwrap()), ([0, 0], 3));
+    assert_eq!(upkeep.scrub_state().await.unwrap().unwrap().pass, 2);
+}
+
+#[tokio::test]
+async fn patient_has_an_event_of_damage_and_one_of_its_end() {
+    let sealed = Sealed::begin().await;
+    let study = &sealed.study;
+    flip(&sealed.file());
+    study.service.platform.upkeep.verify_segments(|_| {}).await.unwrap();
+    for _ in 0..2 {
+        study.drain(&["look_at_damaged_files"]).await;
+    }
+    flip(&sealed.file());
+    study.drain(&["look_at_damaged_files"]).await;
+    let log = study.service.platform.core.health().events();
+    let Followed::Page(page) = log.read_after(&log.oldest().await.unwrap(), 99).await.unwrap() else {
+        panic!("a page")
+    };
+    let of_damage = page.events.iter().filter(|event| event.event_type.name().starts_with("data."));
+    let found: Vec<(&str, &serde_json::Value)> =
+        of_damage.map(|event| (event.event_type.name(), &event.body["type"])).collect();
+    let activity = serde_json::json!("activity");
+    assert_eq!(found, [("data.damaged", &activity), ("data.restored", &activity)]);
+}

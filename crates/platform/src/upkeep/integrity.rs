@@ -1,0 +1,149 @@
+//! What is damaged of the sealed files: who asks hears of it, and what was put right is noticed.
+
+use std::collections::BTreeMap;
+
+use futures::StreamExt as _;
+use store::segment::SegmentRow;
+use store::{DamagedObjects, DamagedRowCount, Digest, ObjectFault, Objects, StoreError};
+
+use crate::core::error::{PlatformError, Result};
+use crate::core::work::Work;
+use crate::upkeep::Upkeep;
+
+/// Damaged files that are looked up at once.
+const AGAIN_AT_ONCE: i64 = 64;
+/// Where sealed files lie.
+const SEALED: &str = "v1";
+
+/// Sealed files that cannot be read, by what is wrong with them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Damage(Vec<DamagedObjects>);
+
+impl Damage {
+    /// Those with a fault, where there are any.
+    #[must_use]
+    pub fn of(&self, fault: ObjectFault) -> Option<&DamagedObjects> {
+        self.0.iter().find(|objects| objects.fault == fault)
+    }
+
+    /// How many have a fault.
+    #[must_use]
+    pub fn count(&self, fault: ObjectFault) -> u64 {
+        self.of(fault).map_or(0, |objects| objects.files)
+    }
+
+    /// Some of them, where there are any.
+    #[must_use]
+    pub fn any(&self) -> Option<&DamagedObjects> {
+        self.0.first()
+    }
+}
+
+impl Upkeep {
+    /// Sealed files that somebody has found missing or damaged.
+    pub async fn damage(&self) -> Result<Damage> {
+        Ok(Damage(self.core.health().known_damage().await?))
+    }
+
+    /// Rows of the health database that the passes over everything stored have found damaged.
+    pub async fn damaged_rows(&self) -> Result<DamagedRowCount> {
+        Ok(self.core.health().damaged_rows().await?)
+    }
+
+    /// Compares the catalog with a listing of the objects, without reading them: notes what is missing or has another
+    /// size.
+    pub async fn look_for_missing(&self) -> Result<()> {
+        let listed = self.core.objects().listed(SEALED).await?;
+        let sizes: BTreeMap<&str, u64> = listed.iter().map(|object| (object.path.as_str(), object.bytes)).collect();
+        let health = self.core.health();
+        let mut behind = String::new();
+        loop {
+            let rows = health.segments_by_path(&behind).await?;
+            let Some(last) = rows.last() else { return Ok(()) };
+            behind.clone_from(&last.object.path);
+            for SegmentRow { object, .. } in &rows {
+                let listed = sizes.get(object.path.as_str()).copied();
+                if listed == Some(object.bytes) {
+                    continue;
+                }
+                // Asked for by itself: it may have been sealed while the objects were listed.
+                let fault = match self.core.objects().size(&object.path).await? {
+                    None => ObjectFault::Missing,
+                    Some(bytes) if bytes != object.bytes => ObjectFault::Damaged,
+                    Some(_) => continue,
+                };
+                health.note_damage(&object.path, fault).await?;
+            }
+        }
+    }
+
+    /// Reads the files again that were found damaged, and forgets those that were brought back; answers how many.
+    pub(crate) async fn look_at_damaged_again(&self, work: &Work) -> Result<u64> {
+        let health = self.core.health();
+        health.forget_unused_damage().await?;
+        health.announce_damage(self.core.now_ms()).await?;
+        let (mut healed, mut behind) = (0, String::new());
+        loop {
+            let damaged = health.damaged_objects(&behind, AGAIN_AT_ONCE).await?;
+            let Some(last) = damaged.last() else { return Ok(healed) };
+            behind.clone_from(last);
+            for path in &damaged {
+                work.check()?;
+                if self.is_whole(path).await? {
+                    health.clear_damage(path, self.core.now_ms()).await?;
+                    tracing::info!(path, "a damaged file is whole again");
+                } else if !self.is_brought_back(path).await {
+                    continue;
+                }
+                healed += 1;
+            }
+        }
+    }
+
+    /// Brings a sealed file back from where copies of the objects lie: at the same path, and only when the copy is what was
+    /// sealed. Answers its size.
+    ///
+    /// # Errors
+    /// Not found when the store has no such file, or there is no copy of it.
+    pub async fn bring_back(&self, path: &str, copies: &Objects) -> Result<u64> {
+        let row = self.core.health().segment_at(path).await?.ok_or(PlatformError::NotFound("sealed file"))?;
+        let copy = copies.read(path, None).await?.ok_or(PlatformError::NotFound("copy"))?;
+        let mut pieces = copy.bytes;
+        // Nothing of it can be read before it is whole, so that a copy that is damaged as well replaces nothing.
+        let mut upload = self.core.objects().upload(path)?;
+        let mut digest = Digest::default();
+        while let Some(piece) = pieces.next().await {
+            let piece = piece?;
+            digest.add(&piece);
+            upload.put(piece).await?;
+        }
+        if digest.finish() != row.object.sha256 {
+            upload.abort().await?;
+            return Err(StoreError::Damaged(format!("the copy of {path} is not what was sealed either")).into());
+        }
+        let bytes = upload.finish().await?;
+        self.core.health().clear_damage(path, self.core.now_ms()).await?;
+        tracing::info!(path, bytes, "a damaged file was brought back from its copy");
+        Ok(bytes)
+    }
+
+    /// Brings a damaged file back where copies are configured. Whether it is whole now.
+    pub(crate) async fn is_brought_back(&self, path: &str) -> bool {
+        let Some(copies) = &self.core.settings().object_copies else { return false };
+        let brought_back = self.bring_back(path, copies).await;
+        if let Err(error) = &brought_back {
+            tracing::warn!(path, %error, "a damaged file could not be brought back");
+        }
+        brought_back.is_ok()
+    }
+
+    /// Whether a sealed file is what was written; also when it is not needed any more.
+    async fn is_whole(&self, path: &str) -> Result<bool> {
+        let Some(row) = self.core.health().segment_at(path).await? else { return Ok(true) };
+        // The size first, which is cheap: most of what is damaged is missing.
+        if self.core.objects().size(path).await? != Some(row.object.bytes) {
+            return Ok(false);
+        }
+        Ok(self.core.objects().digest(path).await?.is_some_and(|(_, sha256)| sha256 == row.object.sha256))
+    }
+}

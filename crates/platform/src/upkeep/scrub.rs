@@ -1,0 +1,209 @@
+//! The pass over everything stored, day by day: each sealed file and each row is read and compared with its checksum, so that
+//! damage is found while there still is a copy, and not by the reader who needs the rows.
+
+use std::time::Duration;
+
+use runtime::Instant;
+use store::segment::SegmentRow;
+use store::{
+    DamagedRows, HealthDb, ObjectFault, PatientId, ScrubStage, ScrubState, StoreError, WalkPart, WalkPosition,
+};
+
+use crate::core::error::{PlatformError, Result};
+use crate::core::work::{Ended, Work};
+use crate::upkeep::Upkeep;
+
+/// The next pass begins so long after the last one has ended.
+const PASS_EVERY_MS: i64 = 86_400_000;
+/// A run ends after this, so that another node can take the pass over.
+const LONGEST_RUN: Duration = Duration::from_mins(1);
+/// Rows that are looked at in one statement.
+const ROWS_AT_ONCE: i64 = 256;
+/// Bytes of sealed files after which it is noted how far the pass is.
+const BYTES_AT_ONCE: u64 = 8 << 20;
+/// The longest sleep between two looks at whether the work is still wanted.
+const LONGEST_SLEEP: Duration = Duration::from_millis(500);
+
+/// What a part of the pass came to.
+#[derive(Debug, Default)]
+struct Part {
+    files: u64,
+    rows: u64,
+    bytes: u64,
+    found: Vec<(PatientId, DamagedRows)>,
+    /// Behind what the stage goes on; none at its end.
+    next: Option<String>,
+}
+
+impl Upkeep {
+    /// How far the pass over everything stored is; none before the first one.
+    pub async fn scrub_state(&self) -> Result<Option<ScrubState>> {
+        Ok(self.core.health().scrub_state().await?)
+    }
+
+    /// Goes on with the pass for a while, at the rate that is set.
+    pub(crate) async fn scrub(&self, work: &Work) -> Result<Ended> {
+        let rate = self.core.settings().scrub_bytes_per_s;
+        let Some(mut state) = self.pass_to_go_on_with().await?.filter(|_| rate > 0) else { return Ok(Ended::Done) };
+        let begun = Instant::now();
+        while begun.elapsed() < LONGEST_RUN {
+            let part_begun = Instant::now();
+            let bytes = self.scrub_part(&mut state).await?;
+            if state.ended_ms.is_some() {
+                return Ok(Ended::Done);
+            }
+            let due = Duration::from_secs_f64(bytes as f64 / rate as f64);
+            while part_begun.elapsed() < due {
+                work.check()?;
+                runtime::sleep(LONGEST_SLEEP.min(due.saturating_sub(part_begun.elapsed()))).await;
+            }
+            work.check()?;
+        }
+        Ok(Ended::AgainIn(Duration::ZERO))
+    }
+
+    /// The pass that is under way, or a new one when it is time for it.
+    async fn pass_to_go_on_with(&self) -> Result<Option<ScrubState>> {
+        let (health, now_ms) = (self.core.health(), self.core.now_ms());
+        let Some(state) = health.scrub_state().await? else {
+            // The first pass is a day off: a store that is new has nothing to check.
+            health.save_scrub(ScrubState { ended_ms: Some(now_ms), ..pass(0, now_ms) }, Vec::new()).await?;
+            return Ok(None);
+        };
+        Ok(match state.ended_ms {
+            None => Some(state),
+            Some(ended_ms) if now_ms < ended_ms + PASS_EVERY_MS => None,
+            Some(_) => Some(pass(state.pass + 1, now_ms)),
+        })
+    }
+
+    /// Looks at the next part and notes what was found; answers how many bytes it had.
+    async fn scrub_part(&self, state: &mut ScrubState) -> Result<u64> {
+        let health = self.core.health();
+        let part = match state.stage {
+            ScrubStage::SealedFiles => self.scrub_files(&state.position).await?,
+            stage => rows_part(health, stage, &state.position).await?,
+        };
+        state.files += part.files as i64;
+        state.rows += part.rows as i64;
+        state.bytes += part.bytes as i64;
+        if let Some(position) = part.next {
+            state.position = position;
+        } else {
+            state.position.clear();
+            match ScrubStage::ALL.iter().skip_while(|stage| **stage != state.stage).nth(1) {
+                Some(next) => state.stage = *next,
+                None => state.ended_ms = Some(self.core.now_ms()),
+            }
+        }
+        for (_, rows) in &part.found {
+            tracing::error!(%rows, "rows are damaged");
+        }
+        health.save_scrub(state.clone(), part.found).await?;
+        Ok(part.bytes)
+    }
+
+    /// Reads sealed files whole, in the order of their paths.
+    async fn scrub_files(&self, behind: &str) -> Result<Part> {
+        let mut part = Part::default();
+        for row in self.core.health().segments_by_path(behind).await? {
+            part.files += 1;
+            part.bytes += row.object.bytes;
+            part.next = Some(row.object.path.clone());
+            self.check_file(&row).await?;
+            if part.bytes >= BYTES_AT_ONCE {
+                break;
+            }
+        }
+        Ok(part)
+    }
+
+    /// Reads a sealed file and notes whether it is what was written; brings it back where there are copies. Whether it is
+    /// sound.
+    pub(crate) async fn check_file(&self, row: &SegmentRow) -> Result<Option<ObjectFault>> {
+        let (health, path) = (self.core.health(), &row.object.path);
+        let fault = match health.verify_sealed_file(row).await {
+            Ok(()) => {
+                health.clear_damage(path, self.core.now_ms()).await?;
+                return Ok(None);
+            }
+            Err(error) if error.is_damage() => self.fault_of(path).await?,
+            Err(error) => return Err(error.into()),
+        };
+        if health.segment_at(path).await?.is_none() {
+            // Sealed again since it was listed, and deleted.
+            return Ok(None);
+        }
+        if health.note_damage(path, fault).await? {
+            tracing::error!(path, %fault, "a sealed file cannot be read");
+        }
+        // Before it is brought back: the patient's log has both, or neither.
+        health.announce_damage(self.core.now_ms()).await?;
+        Ok((!self.is_brought_back(path).await).then_some(fault))
+    }
+
+    async fn fault_of(&self, path: &str) -> Result<ObjectFault> {
+        let is_there = self.core.objects().size(path).await?.is_some();
+        Ok(if is_there { ObjectFault::Damaged } else { ObjectFault::Missing })
+    }
+
+    /// Looks at every row of the health database at once, without a rate; answers how many there are, and which are
+    /// damaged. `progress` hears of the number of rows.
+    pub async fn verify_rows(&self, mut progress: impl FnMut(u64)) -> Result<(u64, Vec<(PatientId, DamagedRows)>)> {
+        let (mut rows, mut found) = (0, Vec::new());
+        for stage in ScrubStage::ALL.iter().filter(|stage| **stage != ScrubStage::SealedFiles) {
+            let mut position = Some(String::new());
+            while let Some(behind) = position {
+                let part = rows_part(self.core.health(), *stage, &behind).await?;
+                rows += part.rows;
+                progress(rows);
+                found.extend(part.found);
+                position = part.next;
+            }
+        }
+        Ok((rows, found))
+    }
+}
+
+/// A pass at its beginning.
+fn pass(number: i64, now_ms: i64) -> ScrubState {
+    ScrubState {
+        pass: number,
+        stage: ScrubStage::SealedFiles,
+        position: String::new(),
+        begun_ms: now_ms,
+        ended_ms: None,
+        files: 0,
+        rows: 0,
+        bytes: 0,
+    }
+}
+
+/// Looks at the next rows of a stage.
+async fn rows_part(health: &HealthDb, stage: ScrubStage, behind: &str) -> Result<Part> {
+    let behind = if behind.is_empty() { WalkPosition::default() } else { position_of(behind)? };
+    let walked = match stage {
+        ScrubStage::SealedFiles => return Ok(Part::default()),
+        ScrubStage::Chunks => health.verify_chunks(behind, ROWS_AT_ONCE).await?,
+        ScrubStage::Derived => health.verify_derived(behind, ROWS_AT_ONCE).await?,
+        ScrubStage::Settings => health.verify_settings(behind, ROWS_AT_ONCE).await?,
+        ScrubStage::Patients => health.verify_patients(behind, ROWS_AT_ONCE).await?,
+    };
+    let WalkPart { rows, bytes, findings, next } = walked;
+    let found = findings.into_iter().map(|finding| (finding.patient, rows_of(stage, finding.error)));
+    let next = next.map(|next| serde_json::to_string(&next)).transpose();
+    let next = next.map_err(|error| PlatformError::Internal(error.to_string()))?;
+    Ok(Part { files: 0, rows, bytes, found: found.collect(), next })
+}
+
+fn position_of(text: &str) -> Result<WalkPosition> {
+    serde_json::from_str(text).map_err(|error| StoreError::Damaged(format!("the place of a pass: {error}")).into())
+}
+
+/// What is damaged, also where the row does not say of which time it is.
+fn rows_of(stage: ScrubStage, error: StoreError) -> DamagedRows {
+    match error {
+        StoreError::DamagedRows(rows) => *rows,
+        other => DamagedRows { what: stage.name().to_owned(), first_us: 0, last_us: 0, reason: other.to_string() },
+    }
+}

@@ -1,0 +1,36 @@
+//! What commands need of a store.
+
+/// What a command expects of the stores that it opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// A store with its objects and its master key. One that is made where an address was mistyped would look well and be
+    /// empty.
+    Store,
+    /// The same, or nothing yet: then they are made.
+    StoreOrNothing,
+    /// The databases of a store with its master key; nothing is asked of its objects, wherever they lie.
+    Databases,
+    /// The same, or nothing yet: then the databases are made.
+    DatabasesOrNothing,
+    /// The databases of a store whose master key is lost: another one is made.
+    LostKey,
+    /// Databases that were brought back, whose objects may be somewhere else now.
+    RestoredStore,
+}
+
+impl Expected {
+    /// Whether nothing may be there yet.
+    pub fn allows_nothing(self) -> bool {
+        matches!(self, Expected::StoreOrNothing | Expected::DatabasesOrNothing | Expected::RestoredStore)
+    }
+
+    /// Whether objects are asked for.
+    pub fn needs_objects(self) -> bool {
+        matches!(self, Expected::Store | Expected::StoreOrNothing | Expected::RestoredStore)
+    }
+
+    /// Whether databases and objects become a store that are none yet.
+    pub fn makes_store(self) -> bool {
+        matches!(self, Expected::StoreOrNothing | Expected::RestoredStore)
+    }
+}

@@ -1,0 +1,132 @@
+//! A row of one patient that somebody holds for long: requests about all others are answered as ever.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::tempdir;
+use testkit::Postgres;
+use tokio::task::JoinSet;
+
+use crate::harness::{Patient, Researcher, Service};
+
+const BEGIN_MS: i64 = 1_763_600_000_000;
+const ROWS: &str = "/health/v2/raw-metrics/activity?from_date=2025-11-20T00:00:00Z&to_date=2025-11-20T23:00:00Z";
+/// Syncs of the patient whose row is held: more than there are connections to a database.
+const SYNCS: i64 = 20;
+/// Rounds of requests about others meanwhile.
+const ROUNDS: i64 = 20;
+/// Ten times what is promised of a request, and of readiness.
+const LONGEST: Duration = Duration::from_secs(5);
+const LONGEST_PROBE: Duration = Duration::from_secs(10);
+
+/// A service on PostgreSQL with two patients.
+struct Ward {
+    _folder: tempfile::TempDir,
+    _service: Service,
+    health: Postgres,
+    researcher: Arc<Researcher>,
+    held: Patient,
+    other: Patient,
+}
+
+impl Ward {
+    async fn open() -> Option<Self> {
+        let (users, health) = (Postgres::start()?, Postgres::start()?);
+        let folder = tempdir().unwrap();
+        let store = store_options(folder.path(), &users.url, &health.url);
+        let store: Vec<&str> = store.iter().map(String::as_str).collect();
+        let service = start_node(&folder.path().join("node"), &store);
+        let researcher = Researcher::new_with(&folder.path().join("node"), &store, &service.url).await;
+        let (held, other) = (researcher.enrol().await, researcher.enrol().await);
+        for patient in [&held, &other] {
+            assert_eq!(researcher.sync(patient, &minute(0)).await.unwrap().0, 200);
+        }
+        Some(Ward { _folder: folder, _service: service, health, researcher: Arc::new(researcher), held, other })
+    }
+
+    /// Sends syncs of the patient whose row is held, by clients that wait so long for the answer.
+    fn send(&self, patience: Duration) -> JoinSet<Option<(u16, Option<u64>)>> {
+        let mut sending = JoinSet::new();
+        for number in 1..=SYNCS {
+            let (researcher, patient) = (self.researcher.clone(), self.held.clone());
+            sending.spawn(async move { researcher.try_sync(&patient, &minute(number), patience).await.ok() });
+        }
+        sending
+    }
+
+    /// Asks for everything that is not about the patient whose row is held; returns how long the slowest answer took, and
+    /// the slowest about readiness.
+    async fn ask_about_others(&self, round: i64) -> (Duration, Duration) {
+        let Ward { researcher, other, .. } = self;
+        let mut slowest = Duration::ZERO;
+        let mut timed = |begun: Instant, answer: (u16, Value)| {
+            assert_eq!(answer.0, 200, "{}", answer.1);
+            slowest = slowest.max(begun.elapsed());
+        };
+        let begun = Instant::now();
+        timed(begun, researcher.sync(other, &minute(round)).await.unwrap());
+        let begun = Instant::now();
+        timed(begun, researcher.get(&format!("/integration/v1/groups/{}/patients", researcher.group), None).await);
+        let begun = Instant::now();
+        timed(begun, researcher.get(ROWS, Some(&other.token)).await);
+        let begun = Instant::now();
+        let (status, ready) = researcher.get("/readyz", None).await;
+        assert_eq!(status, 200, "{ready}");
+        (slowest, begun.elapsed())
+    }
+
+    /// Until nothing waits for the row any more; returns how long that took.
+    async fn until_nothing_waits(&self) -> Duration {
+        let begun = Instant::now();
+        while self.health.waiting_for_locks("pulseward") > 0 {
+            assert!(begun.elapsed() < Duration::from_secs(40), "something waits for ever");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        begun.elapsed()
+    }
+}
+
+/// Options of commands on these databases.
+pub fn store_options(folder: &Path, users: &str, health: &str) -> Vec<String> {
+    let (key_file, objects) = (folder.join("shared.key"), folder.join("objects"));
+    let (key_file, objects) = (key_file.display().to_string(), format!("file://{}", objects.display()));
+    let store = ["--users-db", users, "--health-db", health, "--master-key-file", &key_file, "--objects", &objects];
+    store.map(str::to_owned).to_vec()
+}
+
+/// Starts a node on a store that options name.
+pub fn start_node(data: &Path, store: &[&str]) -> Service {
+    Service::start_with(data, &[store, &["--public-url", "http://study.example"]].concat())
+}
+
+fn minute(number: i64) -> Value {
+    json!({"data": {"activity": {"timestamp": [BEGIN_MS + number * 60_000], "bpm": [60 + number]}}})
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn held_row_of_one_patient_delays_nobody_else() {
+    let Some(ward) = Ward::open().await else { return };
+    let holding = ward.health.begin(&format!("SELECT 1 FROM patient WHERE uuid = '{}' FOR UPDATE", ward.held.uuid));
+    let syncs = ward.send(Duration::from_mins(1));
+    let (mut slowest, mut slowest_probe) = (Duration::ZERO, Duration::ZERO);
+    for round in 1..=ROUNDS {
+        let (request, probe) = ward.ask_about_others(round).await;
+        (slowest, slowest_probe) = (slowest.max(request), slowest_probe.max(probe));
+        // Two of syncs, and perhaps a commit of derivations that began before.
+        assert!(ward.health.waiting_for_locks("pulseward") <= 3, "many connections wait for one patient");
+    }
+    println!("next to a held row: requests within {slowest:?}, readiness within {slowest_probe:?}");
+    assert!(slowest < LONGEST && slowest_probe < LONGEST_PROBE, "{slowest:?} {slowest_probe:?}");
+    let answers = syncs.join_all().await;
+    assert!(answers.iter().all(|answer| matches!(answer, Some((503, Some(1..))))), "{answers:?}");
+
+    drop(holding);
+    ward.until_nothing_waits().await;
+    for number in 1..=SYNCS {
+        assert_eq!(ward.researcher.sync(&ward.held, &minute(number)).await.unwrap().0, 200);
+    }
+    let (_, rows) = ward.researcher.get(ROWS, Some(&ward.held.token)).await;
+    assert_eq!(rows.as_array().unwrap().len() as i64, SYNCS + 1);
+}

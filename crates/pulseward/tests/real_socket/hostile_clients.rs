@@ -1,0 +1,177 @@
+//! Clients that are slow, many, or loud on purpose: a client that behaves well is answered as before.
+//!
+//! Everyone has an address of their own on the loopback network. The limits are an eighth of the usual ones, so that a test has
+//! files enough.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tempfile::tempdir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
+
+use crate::harness::{Researcher, Service};
+
+const REQUESTS_AT_ONCE: usize = 128;
+const CONNECTIONS_AT_ONCE: usize = 512;
+/// Ten times what the benchmark holds a client to that behaves well.
+const LONGEST_P99: Duration = Duration::from_millis(500);
+/// Requests that are measured during each attack.
+const MEASURED: usize = 200;
+
+/// A connection from an address of the loopback network.
+async fn connect(service: &str, from: &str) -> std::io::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(format!("{from}:0").parse().unwrap())?;
+    socket.connect(service.parse().unwrap()).await
+}
+
+/// What each connection of an attack does until the attack is over.
+#[derive(Clone, Copy, Debug)]
+enum Attack {
+    SlowBodies,
+    SlowHeads,
+    SlowReaders,
+    Flood,
+    LongNames,
+}
+
+impl Attack {
+    const ALL: [Attack; 5] =
+        [Attack::SlowBodies, Attack::SlowHeads, Attack::SlowReaders, Attack::Flood, Attack::LongNames];
+
+    async fn send(self, stream: &mut TcpStream, at: usize) -> std::io::Result<()> {
+        let login = |length: usize| {
+            format!(
+                "POST /users/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+            )
+        };
+        match self {
+            Attack::SlowBodies if at == 0 => stream.write_all(login(60_000).as_bytes()).await,
+            Attack::SlowHeads if at == 0 => stream.write_all(b"GET /openapi.json HTTP/1.1\r\nHost: ").await,
+            Attack::SlowBodies | Attack::SlowHeads => stream.write_all(b" ").await,
+            Attack::SlowReaders => {
+                stream.write_all(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n").await?;
+                stream.read_exact(&mut [0; 1]).await.map(drop)
+            }
+            Attack::Flood => {
+                stream.write_all(b"GET /integration/v1/groups?token=junk HTTP/1.1\r\nHost: x\r\n\r\n").await?;
+                stream.read(&mut [0; 2048]).await.map(drop)
+            }
+            Attack::LongNames => {
+                let body = json!({"email": "x".repeat(60_000), "password": "a wrong password"}).to_string();
+                let head = login(body.len());
+                stream
+                    .write_all(format!("GET /{} HTTP/1.1\r\nHost: x\r\n\r\n", "x".repeat(100_000)).as_bytes())
+                    .await?;
+                stream.write_all(format!("{head}{body}").as_bytes()).await?;
+                stream.read(&mut [0; 2048]).await.map(drop)
+            }
+        }
+    }
+
+    /// How long a connection rests between two things that it does.
+    fn pause(self) -> Duration {
+        match self {
+            Attack::Flood => Duration::from_millis(50),
+            Attack::LongNames => Duration::from_millis(300),
+            _ => Duration::from_secs(1),
+        }
+    }
+}
+
+/// One connection after another until the attack is over.
+async fn attack(kind: Attack, service: String, from: String, is_over: Arc<AtomicBool>) {
+    while !is_over.load(Ordering::Relaxed) {
+        let Ok(mut stream) = connect(&service, &from).await else {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        for at in 0.. {
+            let sent = tokio::time::timeout(Duration::from_secs(2), kind.send(&mut stream, at)).await;
+            if is_over.load(Ordering::Relaxed) || !matches!(sent, Ok(Ok(()))) {
+                break;
+            }
+            tokio::time::sleep(kind.pause()).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_that_behave_well_are_answered_as_before_whatever_others_do() {
+    let data = tempdir().unwrap();
+    let (requests, connections) = (REQUESTS_AT_ONCE.to_string(), CONNECTIONS_AT_ONCE.to_string());
+    let options = ["--requests-at-once", requests.as_str(), "--connections-at-once", &connections];
+    let service = Service::start_with(data.path(), &options);
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    let patient = researcher.enrol().await;
+    let rest = service.memory_kib("VmRSS") >> 10;
+    for kind in Attack::ALL {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let of_one = CONNECTIONS_AT_ONCE / 8;
+        let attacking: Vec<_> = (0..2 * of_one + REQUESTS_AT_ONCE)
+            .map(|number| {
+                // Three addresses, each with as many connections as it may have and more.
+                let from = format!("127.0.0.{}", 2 + number % 3);
+                tokio::spawn(attack(kind, service.address().to_owned(), from, is_over.clone()))
+            })
+            .collect();
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        let mut took = Vec::new();
+        for number in 0..MEASURED {
+            let begun = Instant::now();
+            let time_ms = 1_763_467_200_000_i64 + 60_000 * number as i64;
+            let body = json!({"data": {"activity": {"timestamp": [time_ms], "bpm": [61]}}});
+            let (status, answer) = researcher.sync(&patient, &body).await.unwrap();
+            assert_eq!(status, 200, "{kind:?}: {answer}");
+            took.push(begun.elapsed());
+        }
+        assert_eq!(researcher.get("/integration/v1/groups", None).await.0, 200, "{kind:?}");
+        is_over.store(true, Ordering::Relaxed);
+        for one in attacking {
+            one.await.unwrap();
+        }
+        took.sort_unstable();
+        let peak = service.memory_kib("VmHWM") >> 10;
+        println!("{kind:?}: p99 {:?}, {peak} MiB at most, {rest} at rest", took[MEASURED * 99 / 100 - 1]);
+        assert!(took[MEASURED * 99 / 100 - 1] <= LONGEST_P99, "{kind:?}: {took:?}");
+        assert!(peak <= rest + 256, "{kind:?}: {peak} MiB, {rest} at rest");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_of_failed_logins_are_not_kept() {
+    let data = tempdir().unwrap();
+    let service = Service::start(data.path());
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    let try_name = async |number: usize| {
+        let name = format!("{number}{}@study.example", "x".repeat(60_000));
+        let body = json!({"email": name, "password": "a wrong password"});
+        researcher.post("/users/login", None, &body).await.0
+    };
+    for number in 0..10 {
+        assert_eq!(try_name(number).await, 401);
+    }
+    let before = service.memory_kib("VmRSS") >> 10;
+    // An address has a hundred free failures; those beyond are refused before anything is done for them.
+    for number in 10..90 {
+        assert_eq!(try_name(number).await, 401);
+    }
+    let after = service.memory_kib("VmRSS") >> 10;
+    println!("{before} MiB before, {after} MiB after");
+    assert!(after <= before + 16, "{before} MiB before, {after} MiB after");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_in_another_coding_are_refused() {
+    let data = tempdir().unwrap();
+    let service = Service::start(data.path());
+    let head = "POST /users/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
+    let answer = service.raw(format!("{head}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n").as_bytes());
+    assert!(answer.starts_with("HTTP/1.1 501") && answer.contains("unsupported_transfer_encoding"), "{answer}");
+    let answer = service
+        .raw(format!("{head}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n").as_bytes());
+    assert!(answer.starts_with("HTTP/1.1 422"), "{answer}");
+}

@@ -1,0 +1,328 @@
+//! Single bits flipped in the files of a store by a program that knows none of their formats.
+//!
+//! Each round flips one bit anywhere in the files, asks everything that can be asked, stores rows over what is there, merges
+//! and seals, and asks again. An answer is as before or an error. What it counts it prints.
+
+mod content;
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt::Debug;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use content::{LATER, MADE, PATIENTS, later_sync, make, periods};
+use vitals::block::Block;
+use vitals::derivation::Output;
+use vitals::registry::{Channel, DataType};
+use vitals::zone::LocalDay;
+
+use crate::engine::Address;
+use crate::error::Result;
+use crate::ids::PatientId;
+use crate::{HealthDb, Objects, SyncOutcome, checksum, payload};
+
+/// Rounds of a usual run; `.ci/long` asks for ten times as many.
+const USUAL_ROUNDS: usize = 200;
+/// The end of all times that are asked for, µs.
+const FAR_US: i64 = i64::MAX / 4;
+
+type Answers = BTreeMap<String, Result<String>>;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn flipped_bit_of_a_store_of_files_changes_no_answer() {
+    let rounds = testkit::Rounds::of_test("flips in files of SQLite", USUAL_ROUNDS);
+    let (sound, tried) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let health = open_in(sound.path()).await.expect("a database");
+    make(&health).await;
+    health.close().await.expect("closed");
+    let expected = Expected::of(&sound, tried.path()).await;
+    let files = Files::of(sound.path(), &["health.sqlite", "objects"]);
+    let mut tally = Tally::default();
+    for place in rounds.places(files.bits()) {
+        copy(sound.path(), tried.path());
+        let (file, place) = files.at(place);
+        let kind = kind_of(&file);
+        flip(&tried.path().join(&file), place);
+        let Ok(health) = open_in(tried.path()).await else {
+            tally.note(&kind, &Effect::Refused);
+            continue;
+        };
+        let effect = expected.effect(&health).await;
+        if let Effect::Changed(question) = &effect {
+            println!("bit {place} of {} changed {question}", file.display());
+        }
+        tally.note(&kind, &effect);
+        let _ = health.close().await;
+    }
+    tally.judge();
+}
+
+/// The server's own page checksums are on, as the guide for operators asks. It keeps nothing in memory, so it reads what
+/// was flipped.
+#[tokio::test(flavor = "multi_thread")]
+async fn flipped_bit_of_a_store_on_postgres_changes_no_answer() {
+    let rounds = testkit::Rounds::of_test("flips in files of PostgreSQL", USUAL_ROUNDS);
+    let Some(server) = testkit::OwnServer::start_without_cache() else { return };
+    let (url, folder) = (server.database(), tempfile::tempdir().expect("a folder"));
+    let objects = Objects::folder(&folder.path().join("objects")).expect("a folder");
+    let health = HealthDb::open(Address::Postgres(url.clone()), objects).await.expect("a database");
+    make(&health).await;
+    let expected = answers(&health).await;
+    let database = server.written_files(&url);
+    let mut folders = [Files::of(&database, &[""]), Files::of(folder.path(), &["objects"])];
+    folders[0].files.retain(|(file, _)| is_of_a_table_of_ours(file));
+    let mut tally = Tally::default();
+    for place in rounds.places(folders.iter().map(Files::bits).sum()) {
+        let (files, place) = match place.checked_sub(folders[0].bits()) {
+            None => (&folders[0], place),
+            Some(place) => (&folders[1], place),
+        };
+        let (file, place) = files.at(place);
+        let path = files.folder.join(&file);
+        flip(&path, place);
+        let found = answers(&health).await;
+        flip(&path, place);
+        let kind = if path.starts_with(&database) { "database".to_owned() } else { kind_of(&file) };
+        tally.note(&kind, &compared(&expected, &found));
+    }
+    tally.judge();
+}
+
+/// What a sound store answers before and after more has come.
+struct Expected {
+    before: Answers,
+    after: Answers,
+}
+
+impl Expected {
+    async fn of(sound: &tempfile::TempDir, tried: &Path) -> Expected {
+        copy(sound.path(), tried);
+        let health = open_in(tried).await.expect("a database");
+        let before = answers(&health).await;
+        assert!(go_on(&health).await, "everything is sound");
+        let after = answers(&health).await;
+        health.close().await.expect("closed");
+        assert!(before.values().chain(after.values()).all(Result::is_ok), "{before:?}");
+        assert_ne!(shown(&before), shown(&after));
+        Expected { before, after }
+    }
+
+    async fn effect(&self, health: &HealthDb) -> Effect {
+        let first = compared(&self.before, &answers(health).await);
+        if matches!(first, Effect::Changed(_)) {
+            return first;
+        }
+        // A sync that is refused stores nothing.
+        let expected = if go_on(health).await { &self.after } else { &self.before };
+        first.and(compared(expected, &answers(health).await))
+    }
+}
+
+/// Flips for each that may change an answer unnoticed.
+const LEAST_FOR_ONE_CHANGED: usize = 40;
+
+/// What a flipped bit did.
+#[derive(Debug, PartialEq)]
+enum Effect {
+    Nothing,
+    /// An error, or no database at all.
+    Refused,
+    /// What was asked.
+    Changed(String),
+}
+
+impl Effect {
+    fn and(self, later: Effect) -> Effect {
+        match (self, later) {
+            (Effect::Nothing, later) => later,
+            (_, Effect::Changed(question)) => Effect::Changed(question),
+            (earlier, _) => earlier,
+        }
+    }
+}
+
+/// Compares answers with those of a sound store.
+fn compared(expected: &Answers, found: &Answers) -> Effect {
+    let mut effect = Effect::Nothing;
+    for (question, answer) in found {
+        let is_as_before = match (answer, &expected[question]) {
+            (Err(_), _) => {
+                effect = Effect::Refused;
+                continue;
+            }
+            (Ok(found), Ok(expected)) => found == expected,
+            (Ok(_), Err(_)) => false,
+        };
+        if !is_as_before {
+            return Effect::Changed(question.clone());
+        }
+    }
+    effect
+}
+
+fn shown(answers: &Answers) -> Vec<&String> {
+    answers.values().flatten().collect()
+}
+
+/// Counts by kind of file: nothing, refused, changed.
+#[derive(Default)]
+struct Tally(BTreeMap<String, [usize; 3]>);
+
+impl Tally {
+    fn note(&mut self, kind: &str, effect: &Effect) {
+        let counts = self.0.entry(kind.to_owned()).or_default();
+        match effect {
+            Effect::Nothing => counts[0] += 1,
+            Effect::Refused => counts[1] += 1,
+            Effect::Changed(_) => counts[2] += 1,
+        }
+    }
+
+    fn judge(&self) {
+        for (kind, [nothing, refused, changed]) in &self.0 {
+            println!("{kind}: {nothing} without effect, {refused} refused, {changed} changed answers");
+        }
+        assert!(self.0.values().any(|counts| counts[1] > 0), "no flip was found at all");
+        // None is the goal. A damaged key of a small table of SQLite still hides its row (docs/failures.md): one flip in 200.
+        let all: usize = self.0.values().flatten().sum();
+        let changed: usize = self.0.values().map(|counts| counts[2]).sum();
+        assert!(changed * LEAST_FOR_ONE_CHANGED <= all, "{changed} of {all} flips changed answers");
+    }
+}
+
+/// Asks a store everything.
+async fn answers(health: &HealthDb) -> Answers {
+    let mut answers = Answers::new();
+    for name in PATIENTS {
+        let patient = PatientId::new(name);
+        for data_type in DataType::ALL {
+            let rows = health.rows(&patient, data_type, 0, FAR_US).await.map(|blocks| digests(&blocks));
+            note(&mut answers, format!("rows of {} of {name}", data_type.name()), rows);
+        }
+        let (first, last) = (LocalDay(0), LocalDay(40_000));
+        note(&mut answers, format!("slots of {name}"), health.slots(&patient, first, last).await);
+        note(&mut answers, format!("summaries of {name}"), health.summaries(&patient, first, last).await);
+        note(&mut answers, format!("AF of {name}"), health.af_hours(&patient, 0, FAR_US).await);
+        note(&mut answers, format!("NEWS of {name}"), health.news_between(&patient, 0, FAR_US).await);
+        note(&mut answers, format!("newest NEWS of {name}"), health.newest_news(&patient).await);
+        for output in [Output::DayInputs, Output::Extra] {
+            let derived = health.derived(&patient, output, (0, FAR_US)).await;
+            note(&mut answers, format!("{output:?} of {name}"), derived);
+        }
+        note(&mut answers, format!("settings of {name}"), health.patient_settings(&patient).await);
+        let profile = health.patient(&patient).await.map(|found| found.map(|found| found.profile));
+        note(&mut answers, format!("profile of {name}"), profile);
+        note(&mut answers, format!("latest values of {name}"), health.stored_latest(&patient).await);
+    }
+    answers
+}
+
+/// Channel, rows and digest of blocks: written out, they would take most of a round.
+fn digests(blocks: &[Block]) -> Vec<(Channel, usize, u32)> {
+    let digest = |block: &Block| checksum::of_bytes(&payload::encode(block).expect("a payload"));
+    blocks.iter().map(|block| (block.channel, block.rows(), digest(block))).collect()
+}
+
+fn note<T: Debug>(answers: &mut Answers, question: String, answer: Result<T>) {
+    answers.insert(question, answer.map(|answer| format!("{answer:?}")));
+}
+
+/// Stores rows over what is there, merges and seals. Answers whether the rows were stored; what cannot be merged or sealed
+/// stays as it is.
+async fn go_on(health: &HealthDb) -> bool {
+    let mut is_stored = true;
+    for name in PATIENTS {
+        let stored = health.store_sync(later_sync(name)).await;
+        is_stored &= matches!(stored, Ok(SyncOutcome::Stored(_)));
+    }
+    if let Ok(hours) = health.closed_hours(LATER, 1_000).await {
+        for (patient, data_type, hour_us) in hours {
+            let _ = health.merge_hour(&patient, data_type, hour_us).await;
+        }
+    }
+    for period in periods() {
+        let _ = health.seal_period(&period, MADE, 3).await;
+    }
+    is_stored
+}
+
+async fn open_in(folder: &Path) -> Result<HealthDb> {
+    let objects = Objects::folder(&folder.join("objects"))?;
+    HealthDb::open(Address::File(folder.join("health.sqlite")), objects).await
+}
+
+/// The files of a folder, one behind the other.
+struct Files {
+    folder: PathBuf,
+    files: Vec<(PathBuf, u64)>,
+}
+
+impl Files {
+    fn of(folder: &Path, names: &[&str]) -> Files {
+        let mut files = Vec::new();
+        for name in names {
+            add_files(folder, &folder.join(name), &mut files);
+        }
+        files.sort();
+        Files { folder: folder.to_owned(), files }
+    }
+
+    fn bits(&self) -> u64 {
+        self.files.iter().map(|(_, bytes)| bytes * 8).sum()
+    }
+
+    /// The file that a bit lies in, and its place there.
+    fn at(&self, mut bit: u64) -> (PathBuf, u64) {
+        for (file, bytes) in &self.files {
+            if bit < bytes * 8 {
+                return (file.clone(), bit);
+            }
+            bit -= bytes * 8;
+        }
+        panic!("no file has this bit");
+    }
+}
+
+fn add_files(root: &Path, path: &Path, files: &mut Vec<(PathBuf, u64)>) {
+    if path.is_file() {
+        let bytes = path.metadata().expect("a file").len();
+        files.push((path.strip_prefix(root).expect("below").to_owned(), bytes));
+        return;
+    }
+    for entry in path.read_dir().expect("a folder").flatten() {
+        add_files(root, &entry.path(), files);
+    }
+}
+
+/// The server's own tables, which are most of a small database, have lower numbers.
+fn is_of_a_table_of_ours(file: &Path) -> bool {
+    const FIRST_NUMBER: u32 = 16_384;
+    let name = file.to_string_lossy();
+    let number = name.split(['_', '.']).next().and_then(|number| number.parse::<u32>().ok());
+    number.is_some_and(|number| number >= FIRST_NUMBER)
+}
+
+/// The type of a sealed file by its path, else the name of the file.
+fn kind_of(file: &Path) -> String {
+    let mut parts = file.iter().map(OsStr::to_string_lossy);
+    let of_type = parts.find_map(|part| part.strip_prefix("type=").map(|name| format!("sealed {name}")));
+    of_type.unwrap_or_else(|| file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()))
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::remove_dir_all(to).expect("removed");
+    for (file, _) in Files::of(from, &[""]).files {
+        let target = to.join(&file);
+        std::fs::create_dir_all(target.parent().expect("a folder")).expect("made");
+        std::fs::copy(from.join(&file), target).expect("copied");
+    }
+}
+
+fn flip(path: &Path, bit: u64) {
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(path).expect("a file");
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, bit / 8).expect("a byte");
+    byte[0] ^= 1 << (bit % 8);
+    file.write_all_at(&byte, bit / 8).expect("written");
+}

@@ -1,0 +1,33 @@
+//! A connection of its own, outside the pool: for work that holds it longer than an operation may.
+
+use tokio_postgres::config::SslMode;
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{Client, Config, NoTls, Socket};
+
+use super::connection;
+use crate::error::Result;
+
+/// Connects to a database address; `name` is what the server shows of it. The connection ends with the client, and the
+/// transaction that is open on it is undone.
+pub(in crate::engine) async fn connect_directly(url: &str, name: &str) -> Result<Client> {
+    let mut config = connection::config(url)?;
+    config.application_name(name);
+    if config.get_ssl_mode() == SslMode::Disable {
+        return driven(&config, NoTls).await;
+    }
+    driven(&config, connection::tls()?).await
+}
+
+async fn driven<T>(config: &Config, tls: T) -> Result<Client>
+where
+    T: MakeTlsConnect<Socket, Stream: Send + 'static>,
+{
+    let (client, connection) = config.connect(tls).await?;
+    drop(runtime::spawn("drive a connection", async move {
+        if let Err(error) = connection.await {
+            // The statement that waits for an answer fails as well.
+            tracing::debug!(%error, "a connection to PostgreSQL broke");
+        }
+    }));
+    Ok(client)
+}

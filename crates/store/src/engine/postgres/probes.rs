@@ -1,0 +1,96 @@
+//! Asking the server whether it is there, on connections that operations do not use.
+//!
+//! A node's readiness and the breaker ask here, so that they get their answer within a second also while all connections
+//! of the pool wait for something.
+
+use futures::FutureExt as _;
+use futures::future::select_ok;
+
+use super::breaker::away;
+use super::flight::Mode;
+use super::{Attempt, Postgres, read, write_once};
+use crate::engine::deadlines::{ASK_TWICE_AFTER, LONGEST_PROBE, PROBE_EVERY, SUSPICIOUS, Work};
+use crate::engine::statement::Tx;
+use crate::error::Result;
+
+const ASK: &str = "SELECT version FROM schema_version";
+/// Writes what changes nothing. A row that another node's probe holds is not waited for: that node may be frozen.
+const WRITE: &str = "UPDATE schema_version SET version = version
+    WHERE version IN (SELECT version FROM schema_version FOR UPDATE SKIP LOCKED)";
+
+impl Postgres {
+    /// Reads with one statement, in less than a second.
+    pub(in crate::engine) async fn probe<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: AsyncFn(&Tx<'_>) -> Result<T> + Clone + Send + 'static,
+    {
+        let again = work.clone();
+        let first = self.ask(work).boxed();
+        let second = async {
+            runtime::sleep(ASK_TWICE_AFTER).await;
+            self.ask(again).await
+        };
+        // The one that got no answer is dropped, and its connection with it.
+        let answered = runtime::timeout(LONGEST_PROBE, select_ok([first, second.boxed()])).await;
+        let (answer, _) = answered.map_err(|_| away())??;
+        self.breaker.note_answer();
+        Ok(answer)
+    }
+
+    /// Fails where nothing can be read or written, in less than a second for each.
+    pub(in crate::engine) async fn check_writing(&self) -> Result<()> {
+        self.check_reading().await?;
+        let written = self.probes.run(async |place| {
+            let mut write = async |tx: &Tx<'_>| tx.execute(WRITE, &[]).await.map(drop);
+            match write_once(&place, Mode::Write(Work::Request), &mut write).await {
+                Attempt::Ended(ended) => ended,
+                Attempt::Again(error) => Err(error),
+            }
+        });
+        runtime::timeout(LONGEST_PROBE, written).await.map_err(|_| away())?
+    }
+
+    async fn check_reading(&self) -> Result<()> {
+        self.probe(async |tx| tx.query_opt(ASK, &[], |row| row.get::<i64>(0)).await.map(drop)).await
+    }
+
+    async fn ask<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
+    {
+        let mode = self.mode_of_single(Work::Request);
+        self.probes.run(async move |place| read(&place, mode, &work).await).await
+    }
+
+    /// Asks whether the server is there, unless something was answered just now or somebody asks already. Opens the
+    /// breaker if it is not, until it is.
+    pub(super) fn suspect(&self) {
+        if self.breaker.has_answered_within(SUSPICIOUS) || !self.breaker.begin_asking() {
+            return;
+        }
+        let postgres = self.clone();
+        drop(runtime::spawn("ask whether the database is there", async move {
+            if let Err(error) = postgres.check_reading().await {
+                postgres.breaker.open();
+                tracing::error!(%error, "the database does not answer; requests that need it get 503");
+                // They lead to where nobody answers.
+                postgres.operations.lanes.close_idle();
+                postgres.wait_for_the_server().await;
+                postgres.breaker.close();
+                tracing::info!("the database answers again");
+            }
+            postgres.breaker.end_asking();
+        }));
+    }
+
+    async fn wait_for_the_server(&self) {
+        loop {
+            runtime::sleep(PROBE_EVERY).await;
+            if self.check_reading().await.is_ok() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Damage that tests of the crates above ask for.
+
+use super::db::HealthDb;
+use crate::error::Result;
+use crate::ids::PatientId;
+use crate::texts::sql;
+
+sql! {
+    CHUNKS = "UPDATE chunk SET sum = sum + 1 WHERE patient = $1";
+    DERIVED = "UPDATE derived SET sum = sum + 1 WHERE patient = $1 AND output = $2";
+    LATEST = "UPDATE patient SET latest = REPLACE(latest, '1', '2') WHERE uuid = $1";
+}
+
+/// What is damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DamageTarget {
+    /// Chunks that are not sealed.
+    Chunks,
+    /// Derived values of an output.
+    Derived(vitals::derivation::Output),
+    /// Latest values.
+    Latest,
+}
+
+impl HealthDb {
+    /// Lets stored rows of a patient differ from their checksums, for tests.
+    pub async fn damage(&self, patient: &PatientId, target: DamageTarget) -> Result<()> {
+        let patient = patient.clone();
+        self.db
+            .write(async move |tx| match target {
+                DamageTarget::Chunks => tx.put(CHUNKS, &[&patient]).await,
+                DamageTarget::Derived(output) => tx.put(DERIVED, &[&patient, &output.number()]).await,
+                DamageTarget::Latest => tx.put(LATEST, &[&patient]).await,
+            })
+            .await
+    }
+}

@@ -1,0 +1,97 @@
+//! A chunk as it is read, and the check that it is what was stored.
+
+use vitals::block::Block;
+use vitals::registry::{Channel, DataType};
+
+use crate::checksum::{self, Of};
+use crate::engine::Columns;
+use crate::error::{Result, StoreError, of_rows};
+use crate::ids::PatientId;
+use crate::payload;
+
+/// The primary key of a chunk, within a patient and a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChunkKey {
+    /// The channel.
+    pub channel: Channel,
+    /// Time of its first sample, µs.
+    pub first_us: i64,
+    /// Time of its last sample, µs.
+    pub last_us: i64,
+    /// Number of the sync that brought it.
+    pub arrival: i64,
+}
+
+/// A row of chunks. Its rows are reached through [`StoredChunk::rows`] alone, which checks them first.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredChunk {
+    pub data_type: DataType,
+    pub key: ChunkKey,
+    row_count: i64,
+    sum: Option<i64>,
+    payload: Vec<u8>,
+}
+
+/// The columns that [`StoredChunk::read`] reads, in its order; to be used inside `concat!`.
+macro_rules! chunk_columns {
+    () => {
+        "channel, first_us, last_us, arrival, row_count, sum, payload"
+    };
+}
+pub(crate) use chunk_columns;
+
+impl StoredChunk {
+    /// Reads [`chunk_columns!`].
+    pub fn read(data_type: DataType, columns: &mut Columns<'_, '_>) -> Result<Self> {
+        let key = ChunkKey {
+            channel: Channel(columns.take()?),
+            first_us: columns.take()?,
+            last_us: columns.take()?,
+            arrival: columns.take()?,
+        };
+        // A payload that is gone must be found by its sum, and not be an error of the database for which all is tried again.
+        let (row_count, sum, payload) = (columns.take()?, columns.take()?, columns.take::<Option<_>>()?);
+        Ok(StoredChunk { data_type, key, row_count, sum, payload: payload.unwrap_or_default() })
+    }
+
+    /// Length of the payload.
+    pub fn payload_bytes(&self) -> usize {
+        self.payload.len()
+    }
+
+    /// The samples.
+    ///
+    /// # Errors
+    /// [`StoreError::DamagedRows`] when the row or its payload is not what was stored.
+    pub fn rows(&self, patient: &PatientId) -> Result<Block> {
+        let content = checksum::of_bytes(&self.payload);
+        let made = chunk_sum(patient, self.data_type, &self.key, self.row_count, content);
+        let decoded = if checksum::is_intact(self.sum, made) {
+            payload::decode(self.data_type, self.key.channel, &self.payload)
+        } else {
+            Err(StoreError::Damaged("the checksum of a chunk is another one".to_owned()))
+        };
+        of_rows(decoded, self.data_type.name(), (self.key.first_us, self.key.last_us))
+    }
+}
+
+/// Fails where a chunk was found twice, or outside of the range that was asked for: an entry of a damaged index leads to
+/// another row than its own, which is then missing.
+pub(crate) fn check_found(data_type: DataType, found: &[&StoredChunk], (from_us, to_us): (i64, i64)) -> Result<()> {
+    let key_of = |chunk: &&StoredChunk| (chunk.key.channel, chunk.key.last_us, chunk.key.first_us, chunk.key.arrival);
+    let mut keys: Vec<_> = found.iter().map(key_of).collect();
+    keys.sort_unstable();
+    let is_twice = keys.windows(2).any(|pair| pair[0] == pair[1]);
+    if is_twice || found.iter().any(|chunk| chunk.key.last_us < from_us || chunk.key.first_us > to_us) {
+        let reason = "an index of chunks leads to other rows";
+        return Err(StoreError::damaged_rows(data_type.name(), (from_us, to_us), reason));
+    }
+    Ok(())
+}
+
+/// The sum of a chunk's row. `content` is that of its payload.
+pub(super) fn chunk_sum(patient: &PatientId, data_type: DataType, key: &ChunkKey, row_count: i64, content: u32) -> i64 {
+    let ChunkKey { channel, first_us, last_us, arrival } = *key;
+    let numbers = [data_type.number(), channel.0, first_us, last_us, arrival, row_count];
+    checksum::of_row(Of::Chunk, patient, &numbers, content)
+}

@@ -1,0 +1,181 @@
+//! Verifying what is stored without answering any of it, a part at a time: for what looks for damage before readers do.
+//!
+//! Each walk goes through a table in the order of its key and answers where it has come to, so that it can be slowed down,
+//! broken off and taken up again. A row that is damaged is a finding and does not end the walk.
+
+use serde::{Deserialize, Serialize};
+use vitals::registry::DataType;
+
+use super::db::HealthDb;
+use super::latest;
+use super::patients::{self, WalkedPatient};
+use super::settings::{read_setting, setting_columns};
+use super::stored_chunk::{StoredChunk, chunk_columns};
+use super::stored_derived::{StoredDerived, derived_columns};
+use crate::engine::{Columns, Param, Row, Tx};
+use crate::error::{Result, StoreError, of_rows};
+use crate::ids::PatientId;
+use crate::segment::{SegmentRow, verify};
+use crate::texts::sql;
+
+sql! {
+    CHUNKS_AFTER = concat!("SELECT patient, data_type, ", chunk_columns!(), " FROM chunk
+        WHERE (patient, data_type, last_us, channel, arrival, first_us) > ($1, $2, $3, $4, $5, $6)
+        ORDER BY patient, data_type, last_us, channel, arrival, first_us LIMIT $7");
+    DERIVED_AFTER = concat!("SELECT patient, ", derived_columns!(), " FROM derived
+        WHERE (patient, output, key) > ($1, $2, $3) ORDER BY patient, output, key LIMIT $4");
+    SETTINGS_AFTER = concat!("SELECT patient, ", setting_columns!(), " FROM patient_setting
+        WHERE (patient, name, valid_from_ms) > ($1, $2, $3) ORDER BY patient, name, valid_from_ms LIMIT $4");
+}
+
+/// Where a walk goes on: behind this key of a patient. The beginning is the default.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WalkPosition {
+    patient: String,
+    name: String,
+    numbers: [i64; 5],
+}
+
+/// A row that is not what was stored.
+#[derive(Debug)]
+pub struct DamageFinding {
+    /// Whose row it is.
+    pub patient: PatientId,
+    /// What is wrong with it; [`StoreError::is_damage`] holds.
+    pub error: StoreError,
+}
+
+/// What a part of a walk came to.
+#[derive(Debug, Default)]
+pub struct WalkPart {
+    /// Rows that were looked at.
+    pub rows: u64,
+    /// Bytes of their content.
+    pub bytes: u64,
+    /// Rows that are damaged.
+    pub findings: Vec<DamageFinding>,
+    /// Where to go on; `None` at the end.
+    pub next: Option<WalkPosition>,
+}
+
+/// One row of a walk: where it is, how long its content is, and whether it is sound.
+struct Looked {
+    patient: PatientId,
+    position: WalkPosition,
+    bytes: u64,
+    verdict: Result<()>,
+}
+
+impl WalkPart {
+    fn of(rows: Vec<Looked>, limit: i64) -> Result<WalkPart> {
+        let mut part = WalkPart { rows: rows.len() as u64, ..WalkPart::default() };
+        // Fewer than were asked for are the last ones.
+        if rows.len() as i64 == limit {
+            part.next = rows.last().map(|last| last.position.clone());
+        }
+        for row in rows {
+            part.bytes += row.bytes;
+            match row.verdict {
+                Ok(()) => {}
+                Err(error) if error.is_damage() => {
+                    part.findings.push(DamageFinding { patient: row.patient, error });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(part)
+    }
+}
+
+impl HealthDb {
+    /// Verifies and decodes up to `limit` chunks.
+    pub async fn verify_chunks(&self, behind: WalkPosition, limit: i64) -> Result<WalkPart> {
+        let read = async move |tx: &Tx<'_>| {
+            let WalkPosition { patient, numbers: [data_type, last_us, channel, arrival, first_us], .. } = &behind;
+            let params: [&dyn Param; 7] = [patient, data_type, last_us, channel, arrival, first_us, &limit];
+            WalkPart::of(tx.query(CHUNKS_AFTER, &params, look_at_chunk).await?, limit)
+        };
+        self.db.read(read).await
+    }
+
+    /// Verifies up to `limit` derived values.
+    pub async fn verify_derived(&self, behind: WalkPosition, limit: i64) -> Result<WalkPart> {
+        let read = async move |tx: &Tx<'_>| {
+            let WalkPosition { patient, numbers: [output, key, ..], .. } = &behind;
+            let params: [&dyn Param; 4] = [patient, output, key, &limit];
+            WalkPart::of(tx.query(DERIVED_AFTER, &params, look_at_derived).await?, limit)
+        };
+        self.db.read(read).await
+    }
+
+    /// Verifies up to `limit` settings that enter formulas.
+    pub async fn verify_settings(&self, behind: WalkPosition, limit: i64) -> Result<WalkPart> {
+        let read = async move |tx: &Tx<'_>| {
+            let WalkPosition { patient, name, numbers: [valid_from_ms, ..] } = &behind;
+            let params: [&dyn Param; 4] = [patient, name, valid_from_ms, &limit];
+            WalkPart::of(tx.query(SETTINGS_AFTER, &params, look_at_setting).await?, limit)
+        };
+        self.db.read(read).await
+    }
+
+    /// Verifies profile and latest values of up to `limit` patients.
+    pub async fn verify_patients(&self, behind: WalkPosition, limit: i64) -> Result<WalkPart> {
+        let read = async move |tx: &Tx<'_>| {
+            let patients = patients::after(tx, &behind.patient, limit).await?;
+            WalkPart::of(patients.into_iter().map(look_at_patient).collect(), limit)
+        };
+        self.db.read(read).await
+    }
+
+    /// Verifies a row of the catalog, and reads its file whole.
+    ///
+    /// # Errors
+    /// [`StoreError::DamagedRows`] when either is not what was sealed, or the file is not there.
+    pub async fn verify_sealed_file(&self, segment: &SegmentRow) -> Result<()> {
+        let SegmentRow { data_type, object, .. } = segment.clone().checked()?;
+        let compared = verify::compare(&self.objects, &object).await;
+        of_rows(compared, data_type.name(), (object.first_us, object.last_us))
+    }
+}
+
+fn look_at_chunk(row: &Row<'_>) -> Result<Looked> {
+    let (patient, number): (PatientId, i64) = (row.get(0)?, row.get(1)?);
+    let [channel, first_us, last_us, arrival] = [row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?];
+    let position = WalkPosition {
+        patient: patient.to_string(),
+        numbers: [number, last_us, channel, arrival, first_us],
+        ..WalkPosition::default()
+    };
+    let unknown = || StoreError::Damaged("a chunk is of an unknown type".to_owned());
+    let chunk = DataType::from_number(number)
+        .ok_or_else(unknown)
+        .and_then(|data_type| StoredChunk::read(data_type, &mut Columns::after(row, 2)));
+    let bytes = chunk.as_ref().map_or(0, |chunk| chunk.payload_bytes() as u64);
+    let verdict = chunk.and_then(|chunk| chunk.rows(&patient).map(drop));
+    Ok(Looked { patient, position, bytes, verdict })
+}
+
+fn look_at_derived(row: &Row<'_>) -> Result<Looked> {
+    let patient: PatientId = row.get(0)?;
+    let numbers = [row.get(1)?, row.get(2)?, 0, 0, 0];
+    let position = WalkPosition { patient: patient.to_string(), numbers, ..WalkPosition::default() };
+    let stored = StoredDerived::read(&patient, &mut Columns::after(row, 1));
+    let bytes = stored.as_ref().map_or(0, |stored| stored.body.len() as u64);
+    Ok(Looked { patient, position, bytes, verdict: stored.map(drop) })
+}
+
+fn look_at_setting(row: &Row<'_>) -> Result<Looked> {
+    let (patient, name): (PatientId, String) = (row.get(0)?, row.get(1)?);
+    let position = WalkPosition { patient: patient.to_string(), name, numbers: [row.get(2)?, 0, 0, 0, 0] };
+    let setting = read_setting(&patient, &mut Columns::after(row, 1));
+    let bytes = setting.as_ref().map_or(0, |setting| setting.body.len() as u64);
+    Ok(Looked { patient, position, bytes, verdict: setting.map(drop) })
+}
+
+fn look_at_patient(found: WalkedPatient) -> Looked {
+    let WalkedPatient { uuid, profile, latest } = found;
+    let position = WalkPosition { patient: uuid.to_string(), ..WalkPosition::default() };
+    let bytes = latest.as_ref().map_or(0, String::len) as u64;
+    let verdict = profile.and(latest::parse(&uuid, latest.as_deref())).map(drop);
+    Looked { patient: uuid, position, bytes, verdict }
+}

@@ -1,0 +1,334 @@
+//! How long each operation on objects may take, in one place: whatever is asked of the store of objects goes through
+//! [`Deadlines`]. A reader answers 503 within five seconds, and a worker has its turn back.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::stream::{self, BoxStream};
+use futures::{FutureExt as _, StreamExt as _};
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result, UploadPart,
+};
+
+use super::mark::Mark;
+use super::silence::Silence;
+
+/// Until the head of an answer of a bucket: somebody waits for it, who is to hear within five seconds that it does not
+/// come.
+pub(super) const HEAD: Duration = Duration::from_secs(4);
+/// The same of a folder, whose files are opened by threads that may be busy: a disk is slow or fails, but is not silent.
+pub(super) const HEAD_OF_FILE: Duration = Duration::from_secs(30);
+/// What ranges may take beyond that, for each byte at a rate that every disk and line has.
+const SLOWEST_BYTES_PER_S: u64 = 256 << 10;
+/// Between two pieces of a body. Longer than [`HEAD`]: what was sent already would be lost.
+const PAUSE: Duration = Duration::from_secs(10);
+/// For an object or a part of one on its way there: 16 MiB over a slow line. Background work waits for it.
+const PART: Duration = Duration::from_mins(2);
+/// For joining the parts of a large object, which stores may copy.
+const JOINING: Duration = Duration::from_mins(5);
+/// For the whole of a page of a listing.
+const LISTED_PAGE: Duration = Duration::from_secs(30);
+/// For the probe of `/readyz`, which answers within a second.
+pub(super) const LONGEST_PROBE: Duration = Duration::from_millis(800);
+
+/// A store whose operations end in time.
+#[derive(Debug)]
+pub(super) struct Deadlines {
+    inner: Arc<dyn ObjectStore>,
+    silence: Arc<Silence>,
+    mark: Arc<Mark>,
+    /// Until the head of an answer.
+    head: Duration,
+}
+
+/// What an operation answers that was not answered in time.
+#[derive(Debug, thiserror::Error)]
+#[error("the object store does not answer")]
+struct NoAnswer;
+
+impl Deadlines {
+    pub fn new(inner: Arc<dyn ObjectStore>, silence: Arc<Silence>, mark: Arc<Mark>, head: Duration) -> Self {
+        Deadlines { inner, silence, mark, head }
+    }
+
+    /// Asks for something that a reader waits for.
+    async fn asked<T>(&self, limit: Duration, answer: impl Future<Output = Result<T>>) -> Result<T> {
+        if !self.silence.may_ask() {
+            return Err(no_answer());
+        }
+        let Ok(answer) = runtime::timeout(limit, answer).await else {
+            self.silence.waited_in_vain();
+            return Err(no_answer());
+        };
+        self.silence.answered();
+        answer
+    }
+
+    /// The same, of a folder that may be another than it was: what is not there is then away, not deleted.
+    async fn found<T>(&self, limit: Duration, answer: impl Future<Output = Result<T>>) -> Result<T> {
+        match self.asked(limit, answer).await {
+            Err(gone @ object_store::Error::NotFound { .. }) => Err(self.mark.check().await.err().unwrap_or(gone)),
+            answer => answer,
+        }
+    }
+}
+
+impl std::fmt::Display for Deadlines {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.inner.fmt(formatter)
+    }
+}
+
+#[async_trait]
+impl ObjectStore for Deadlines {
+    async fn put_opts(&self, location: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
+        self.mark.check().await?;
+        let put = limited(PART, self.inner.put_opts(location, payload, options)).await;
+        if put.is_ok() {
+            self.silence.answered();
+        }
+        put
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        location: &Path,
+        options: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
+        self.mark.check().await?;
+        let inner = limited(PART, self.inner.put_multipart_opts(location, options)).await?;
+        Ok(Box::new(LimitedUpload(inner)))
+    }
+
+    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        let mut found = self.found(self.head, self.inner.get_opts(location, options)).await?;
+        if let GetResultPayload::Stream(pieces) = found.payload {
+            found.payload = GetResultPayload::Stream(without_pauses(pieces, self.silence.clone()));
+        }
+        Ok(found)
+    }
+
+    async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        let bytes: u64 = ranges.iter().map(|range| range.end.saturating_sub(range.start)).sum();
+        let limit = self.head + Duration::from_secs(bytes / SLOWEST_BYTES_PER_S);
+        self.found(limit, self.inner.get_ranges(location, ranges)).await
+    }
+
+    fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
+        limited_items(self.inner.delete_stream(locations))
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        let (listed, mark) = (self.inner.list(prefix), self.mark.clone());
+        // An empty folder where a disk was mounted looks as if every object were lost.
+        let checked = stream::once(async move { mark.check().await.map(|()| listed) });
+        limited_items(checked.flat_map(|listed| match listed {
+            Ok(listed) => listed,
+            Err(away) => stream::once(async { Err(away) }).boxed(),
+        }))
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        limited(LISTED_PAGE, self.inner.list_with_delimiter(prefix)).await
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.mark.check().await?;
+        limited(JOINING, self.inner.copy_opts(from, to, options)).await
+    }
+}
+
+/// An upload in parts whose parts end in time.
+#[derive(Debug)]
+struct LimitedUpload(Box<dyn MultipartUpload>);
+
+#[async_trait]
+impl MultipartUpload for LimitedUpload {
+    fn put_part(&mut self, data: PutPayload) -> UploadPart {
+        limited(PART, self.0.put_part(data)).boxed()
+    }
+
+    async fn complete(&mut self) -> Result<PutResult> {
+        limited(JOINING, self.0.complete()).await
+    }
+
+    async fn abort(&mut self) -> Result<()> {
+        limited(PART, self.0.abort()).await
+    }
+}
+
+async fn limited<T>(limit: Duration, work: impl Future<Output = Result<T>>) -> Result<T> {
+    runtime::timeout(limit, work).await.unwrap_or_else(|_| Err(no_answer()))
+}
+
+/// Ends with an error when an item takes too long.
+fn limited_items<T: Send + 'static>(
+    items: impl stream::Stream<Item = Result<T>> + Send + 'static,
+) -> BoxStream<'static, Result<T>> {
+    let next = async |items: Option<BoxStream<'static, Result<T>>>| {
+        let mut items = items?;
+        match runtime::timeout(LISTED_PAGE, items.next()).await {
+            Ok(item) => item.map(|item| (item, Some(items))),
+            Err(_) => Some((Err(no_answer()), None)),
+        }
+    };
+    stream::unfold(Some(items.boxed()), next).boxed()
+}
+
+/// A body that is broken off when nothing of it comes for too long. Only waiting for the store counts: a slow client does
+/// not ask for the next piece.
+fn without_pauses(
+    pieces: BoxStream<'static, Result<Bytes>>,
+    silence: Arc<Silence>,
+) -> BoxStream<'static, Result<Bytes>> {
+    let next = async |(pieces, silence): (Option<BoxStream<'static, Result<Bytes>>>, Arc<Silence>)| {
+        let mut pieces = pieces?;
+        let Ok(piece) = runtime::timeout(PAUSE, pieces.next()).await else {
+            silence.waited_in_vain();
+            return Some((Err(no_answer()), (None, silence)));
+        };
+        piece.map(|piece| (piece, (Some(pieces), silence)))
+    };
+    stream::unfold((Some(pieces), silence), next).boxed()
+}
+
+fn no_answer() -> object_store::Error {
+    object_store::Error::Generic { store: "objects", source: Box::new(NoAnswer) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use object_store::ObjectStoreExt as _;
+    use object_store::memory::InMemory;
+    use runtime::Instant;
+
+    use super::*;
+    use crate::error::StoreError;
+    use crate::objects::Objects;
+
+    /// Objects in memory that do not answer while they are to be silent.
+    #[derive(Debug, Default)]
+    struct Mute {
+        inner: InMemory,
+        is_silent: AtomicBool,
+    }
+
+    impl Mute {
+        async fn speak(&self) {
+            if self.is_silent.load(Ordering::SeqCst) {
+                futures::future::pending::<()>().await;
+            }
+        }
+    }
+
+    impl std::fmt::Display for Mute {
+        fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            formatter.write_str("mute")
+        }
+    }
+
+    #[async_trait]
+    impl ObjectStore for Mute {
+        async fn put_opts(&self, location: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
+            self.inner.put_opts(location, payload, options).await
+        }
+
+        async fn put_multipart_opts(
+            &self,
+            location: &Path,
+            options: PutMultipartOptions,
+        ) -> Result<Box<dyn MultipartUpload>> {
+            self.inner.put_multipart_opts(location, options).await
+        }
+
+        async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+            self.speak().await;
+            self.inner.get_opts(location, options).await
+        }
+
+        fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
+            self.inner.delete_stream(locations)
+        }
+
+        fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+            self.inner.list(prefix)
+        }
+
+        async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+            self.inner.list_with_delimiter(prefix).await
+        }
+
+        async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+            self.inner.copy_opts(from, to, options).await
+        }
+    }
+
+    async fn mute_store() -> (Arc<Mute>, Objects) {
+        let mute = Arc::new(Mute::default());
+        mute.inner.put(&Path::from("a"), "bytes".into()).await.expect("written");
+        (mute.clone(), Objects::of_test(mute))
+    }
+
+    fn is_away<T>(answer: &crate::Result<T>) -> bool {
+        matches!(answer, Err(StoreError::Unavailable(text)) if text.contains("does not answer"))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn silent_store_holds_the_first_reader_for_seconds_and_the_next_not_at_all() {
+        let (mute, objects) = mute_store().await;
+        assert_eq!(objects.size("a").await.expect("there"), Some(5));
+        mute.is_silent.store(true, Ordering::SeqCst);
+        let begun = Instant::now();
+        assert!(is_away(&objects.size("a").await));
+        assert_eq!(begun.elapsed(), HEAD);
+        for _ in 0..1000 {
+            assert!(is_away(&objects.read("a", None).await));
+        }
+        assert_eq!(begun.elapsed(), HEAD, "the next ones do not wait");
+        // After a while one tries, and the others go on failing at once meanwhile.
+        runtime::sleep(Duration::from_secs(2)).await;
+        let (tried, other) = futures::join!(objects.size("a"), objects.size("a"));
+        assert!(is_away(&tried) && is_away(&other));
+        assert_eq!(begun.elapsed(), HEAD + Duration::from_secs(2) + HEAD);
+
+        mute.is_silent.store(false, Ordering::SeqCst);
+        runtime::sleep(Duration::from_secs(2)).await;
+        assert_eq!(objects.size("a").await.expect("there"), Some(5));
+        assert_eq!(objects.size("a").await.expect("there"), Some(5), "one answer is enough");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn probe_of_a_silent_store_answers_within_a_second() {
+        let (mute, objects) = mute_store().await;
+        objects.check().await.expect("there");
+        mute.is_silent.store(true, Ordering::SeqCst);
+        // It is slow as far as one can know, since it has answered just now.
+        let begun = Instant::now();
+        objects.check().await.expect("slow");
+        assert!(is_away(&objects.size("a").await));
+        assert!(is_away(&objects.check().await));
+        assert!(begun.elapsed() < HEAD + 2 * Duration::from_secs(1), "{:?}", begun.elapsed());
+        runtime::sleep(Duration::from_secs(20)).await;
+        let begun = Instant::now();
+        assert!(is_away(&objects.check().await));
+        assert!(begun.elapsed() <= Duration::from_secs(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn body_that_stops_coming_is_broken_off() {
+        let stuck = stream::iter([Ok(Bytes::from_static(b"x"))]).chain(stream::pending()).boxed();
+        let mut pieces = without_pauses(stuck, Arc::default());
+        let begun = Instant::now();
+        assert!(pieces.next().await.is_some_and(|piece| piece.is_ok()));
+        assert!(pieces.next().await.is_some_and(|piece| piece.is_err()));
+        assert!(pieces.next().await.is_none());
+        assert_eq!(begun.elapsed(), PAUSE);
+    }
+}

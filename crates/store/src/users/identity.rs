@@ -1,0 +1,42 @@
+//! Which store this database belongs to, and whether that store has been made.
+
+use super::db::UsersDb;
+use crate::error::Result;
+use crate::ids::StoreId;
+use crate::texts::sql;
+
+sql! {
+    READ = "SELECT id, bound FROM store_identity";
+    BEGIN = "INSERT INTO store_identity (one, id, bound) VALUES (1, $1, 0) ON CONFLICT (one) DO NOTHING";
+    /// Of several processes that make a store, one finishes it, and its objects are the store's.
+    BIND = "UPDATE store_identity SET bound = 1 WHERE bound = 0";
+}
+
+/// The identity of a store as the users database has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreIdentity {
+    /// The identity.
+    pub id: StoreId,
+    /// Whether the store has been made: then the other database and the objects must have the same.
+    pub is_bound: bool,
+}
+
+impl UsersDb {
+    /// The identity of the store; none before anybody began to make it.
+    pub async fn store_identity(&self) -> Result<Option<StoreIdentity>> {
+        let read =
+            |row: &crate::engine::Row<'_>| Ok(StoreIdentity { id: row.get(0)?, is_bound: row.get::<i64>(1)? == 1 });
+        self.db.read(async move |tx| tx.query_opt(READ, &[], read).await).await
+    }
+
+    /// Begins a store, unless one was begun.
+    pub async fn begin_store(&self, id: &StoreId) -> Result<()> {
+        let id = id.clone();
+        self.db.write(async move |tx| tx.execute(BEGIN, &[&id]).await.map(drop)).await
+    }
+
+    /// Says that both databases have the identity. Whether that was not said before.
+    pub async fn bind_store(&self) -> Result<bool> {
+        Ok(self.db.write(async |tx| tx.execute(BIND, &[]).await).await? > 0)
+    }
+}

@@ -1,0 +1,109 @@
+//! A proxy whose link can be cut silently: nothing that is sent arrives, no side notices, and connections stay open.
+//!
+//! That is what a firewall that drops packets looks like, or a cable that is pulled out far away.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How often a cut link looks whether it is mended.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// A running proxy. It takes no further connection once it is dropped.
+#[derive(Debug)]
+pub struct SilentProxy {
+    port: u16,
+    link: Arc<Link>,
+}
+
+#[derive(Debug, Default)]
+struct Link {
+    is_cut: AtomicBool,
+    has_ended: AtomicBool,
+}
+
+impl SilentProxy {
+    /// Starts a proxy to the server that listens on a port of this machine.
+    ///
+    /// # Panics
+    /// When no port can be listened on.
+    pub fn start(server_port: u16) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap_or_else(|error| panic!("listen: {error}"));
+        let port = listener.local_addr().unwrap_or_else(|error| panic!("listen: {error}")).port();
+        let link = Arc::new(Link::default());
+        let accepting = link.clone();
+        std::thread::spawn(move || {
+            for client in listener.incoming() {
+                if accepting.has_ended.load(Ordering::SeqCst) {
+                    return;
+                }
+                let link = accepting.clone();
+                // A thread for each: one that is made while the link is cut waits until it is mended.
+                std::thread::spawn(move || {
+                    let _ = client.and_then(|client| connect(&client, server_port, &link));
+                });
+            }
+        });
+        SilentProxy { port, link }
+    }
+
+    /// Port that it listens on.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Cuts the link, for open connections and for new ones.
+    pub fn cut(&self) {
+        self.link.is_cut.store(true, Ordering::SeqCst);
+    }
+
+    /// Mends the link. What was sent meanwhile arrives, as what the system sends again does.
+    pub fn mend(&self) {
+        self.link.is_cut.store(false, Ordering::SeqCst);
+    }
+}
+
+impl Drop for SilentProxy {
+    fn drop(&mut self) {
+        self.link.has_ended.store(true, Ordering::SeqCst);
+        // Wakes the thread that accepts, so that it sees that it has to end.
+        let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port));
+    }
+}
+
+impl Link {
+    fn wait(&self) {
+        while self.is_cut.load(Ordering::SeqCst) && !self.has_ended.load(Ordering::SeqCst) {
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+}
+
+/// Connects a client with the server, by a thread for each direction.
+fn connect(client: &TcpStream, server_port: u16, link: &Arc<Link>) -> std::io::Result<()> {
+    link.wait();
+    let server = TcpStream::connect((Ipv4Addr::LOCALHOST, server_port))?;
+    client.set_nodelay(true)?;
+    server.set_nodelay(true)?;
+    let (client_reads, server_writes, other) = (client.try_clone()?, server.try_clone()?, link.clone());
+    std::thread::spawn(move || forward(&client_reads, &server_writes, &other));
+    forward(&server, client, link);
+    Ok(())
+}
+
+/// Passes on what one side sends, also its end, unless the link is cut.
+fn forward(mut from: &TcpStream, mut to: &TcpStream, link: &Link) {
+    let mut bytes = [0; 16 * 1024];
+    loop {
+        let read = from.read(&mut bytes);
+        link.wait();
+        match read {
+            Ok(count) if count > 0 && to.write_all(&bytes[..count]).is_ok() => {}
+            _ => break,
+        }
+    }
+    let _ = to.shutdown(Shutdown::Both);
+    let _ = from.shutdown(Shutdown::Both);
+}
