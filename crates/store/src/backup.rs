@@ -5,13 +5,12 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::Connection;
-
 use crate::engine::Address;
 use crate::engine::Migrations;
 pub use crate::engine::backup::FillTarget;
 use crate::engine::backup::{self, Original};
 use crate::engine::blocking;
+use crate::engine::open_to_read;
 use crate::error::{Result, StoreError};
 use crate::signing_key::SigningKey;
 use crate::{health, users};
@@ -138,7 +137,7 @@ pub fn named_objects<E: From<StoreError>>(
     file: &Path,
     mut each: impl FnMut(NamedObject) -> std::result::Result<(), E>,
 ) -> std::result::Result<(), E> {
-    let copied = open(file)?;
+    let copied = open_to_read(file)?;
     let mut statement = copied.prepare(OBJECTS).map_err(StoreError::from)?;
     let mut rows = statement.query([]).map_err(StoreError::from)?;
     // Row by row: a store has more objects than fit into the memory that a backup may take.
@@ -164,7 +163,7 @@ pub async fn signing_keys(file: PathBuf) -> Result<Vec<SigningKey>> {
         })
     };
     blocking(move || {
-        let copied = open(&file)?;
+        let copied = open_to_read(&file)?;
         let mut statement = copied.prepare(SIGNING)?;
         let keys = statement.query_map([], read)?;
         Ok(keys.collect::<rusqlite::Result<_>>()?)
@@ -174,10 +173,7 @@ pub async fn signing_keys(file: PathBuf) -> Result<Vec<SigningKey>> {
 
 /// How many patients a copy has.
 pub async fn count_patients(file: PathBuf) -> Result<u64> {
-    let count = move || Ok(open(&file)?.query_row(COUNT_PATIENTS, [], |row| row.get::<_, i64>(0))?.unsigned_abs());
+    let count =
+        move || Ok(open_to_read(&file)?.query_row(COUNT_PATIENTS, [], |row| row.get::<_, i64>(0))?.unsigned_abs());
     blocking(count).await
-}
-
-fn open(file: &Path) -> Result<Connection> {
-    Ok(Connection::open_with_flags(file, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)?)
 }

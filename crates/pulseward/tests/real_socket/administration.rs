@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use crate::harness::{Service, admin, pulseward, run, store_command};
+use crate::harness::{Service, admin, database_file, pulseward, run, store_command};
 
 #[tokio::test]
 async fn an_account_and_a_key_count_at_once_and_end_at_once() {
@@ -81,7 +81,7 @@ async fn second_factor_that_its_owner_has_lost_is_removed() {
     let account = ["create-account", "--email", "rita@study.example", "--role", "hcp", "--password", "first password"];
     let uuid = admin(data.path(), &account)["uuid"].as_str().unwrap().to_owned();
     assert_eq!(login().await, 200);
-    let users = rusqlite::Connection::open(data.path().join("users.db")).unwrap();
+    let users = database_file(&data.path().join("users.db"));
     let confirmed = "INSERT INTO totp (account, sealed_secret, confirmed_ms, last_step) VALUES (?1, x'00', 1, 1)";
     users.execute(confirmed, [&uuid]).unwrap();
     drop(users);

@@ -11,7 +11,7 @@ use tempfile::{TempDir, tempdir};
 use testkit::{Postgres, Rounds};
 
 use crate::exports::send_day;
-use crate::harness::{Patient, Researcher, Service, pulseward, run};
+use crate::harness::{Patient, Researcher, Service, database_file, pulseward, run};
 
 const NAMED: [&str; 2] = ["--public-url", "http://study.example"];
 
@@ -304,7 +304,7 @@ fn killed_backup_holds_objects_for_an_hour_at_most_and_the_next_one_ends_that() 
     let from = Place::on_sqlite();
     from.done(&["migrate"]);
     let backup = from.folder.path().join("backup");
-    let health = rusqlite::Connection::open(from.data().join("health.db")).unwrap();
+    let health = database_file(&from.data().join("health.db"));
     let until_ms =
         || -> Option<i64> { health.query_row("SELECT MAX(until_ms) FROM object_hold", [], |row| row.get(0)).unwrap() };
     let (data, mut held) = (from.data(), None);

@@ -1,10 +1,9 @@
 //! An operator erases a patient and checks the audit log, while the service runs and while it does not.
 
-use rusqlite::Connection;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use crate::harness::{Researcher, Service, admin, run, store_command};
+use crate::harness::{Researcher, Service, admin, database_file, run, store_command};
 
 #[tokio::test]
 async fn a_patient_is_erased_next_to_the_running_service() {
@@ -49,7 +48,7 @@ async fn a_log_that_was_tampered_with_is_reported() {
     assert_eq!(entries, 6);
 
     let tamper = |text: &str| {
-        let database = Connection::open(data.path().join("users.db")).unwrap();
+        let database = database_file(&data.path().join("users.db"));
         database.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
         assert_eq!(database.execute(text, []).unwrap(), 1);
     };

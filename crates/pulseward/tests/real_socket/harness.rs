@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::Duration;
 
+use rusqlite::Connection;
 use serde_json::{Value, json};
 
 /// The password of every patient.
@@ -21,6 +22,12 @@ pub fn pulseward(arguments: &[&str]) -> Command {
     }
     command.args(arguments).stdin(Stdio::null());
     command
+}
+
+/// A database file of a store, opened as the program does: what is written gets its checksums.
+pub fn database_file(path: &Path) -> Connection {
+    page_sums::install().unwrap();
+    Connection::open(path).unwrap()
 }
 
 /// Runs a command of the program to its end.

@@ -4,12 +4,11 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rusqlite::Connection;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tempfile::{TempDir, tempdir};
 
-use crate::harness::{Service, admin, run, store_command};
+use crate::harness::{Service, admin, database_file, run, store_command};
 
 const DATABASES: [&str; 2] = ["users.db", "health.db"];
 
@@ -69,7 +68,7 @@ fn put_key(folder: &Path, key: &[u8]) {
 
 /// Signing keys of a database, and how many of them sign.
 fn signing(database: &Path) -> (i64, i64) {
-    let database = Connection::open(database).unwrap();
+    let database = database_file(database);
     let count = "SELECT COUNT(*), COUNT(*) - COUNT(retired_ms) FROM signing_key";
     database.query_row(count, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
 }
@@ -77,7 +76,7 @@ fn signing(database: &Path) -> (i64, i64) {
 /// Makes a row unreadable for the service in the copy of a backup, which knows it no better: its checksums are right. A retired
 /// key is not looked at before the store is open.
 fn break_signing_key(backup: &Path) {
-    let broken = Connection::open(backup.join("health.db")).unwrap();
+    let broken = database_file(&backup.join("health.db"));
     let add = "INSERT INTO signing_key (kid, sealed_key, public_key, created_ms, retired_ms) VALUES ('x', x'', x'', 'soon', 1)";
     broken.execute(add, []).unwrap();
     drop(broken);
@@ -129,7 +128,7 @@ fn operators_key_is_kept_and_one_that_is_not_the_backups_is_refused() {
     let entries: Vec<_> = std::fs::read_dir(&other).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(entries, ["master.key"], "nothing was begun");
     let keyless = place.path("keyless");
-    let users = Connection::open(keyless.join("users.db")).unwrap();
+    let users = database_file(&keyless.join("users.db"));
     let factor = "INSERT INTO account (uuid, id, email, role, password_hash, created_ms, updated_ms)
             VALUES ('u', 'i', 'rita@study.example', 'hcp', '', 0, 0);
         INSERT INTO totp (account, sealed_secret, last_step) VALUES ('u', zeroblob(60), 0);";

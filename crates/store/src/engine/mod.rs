@@ -40,6 +40,7 @@ pub use param::{Owned, Param};
 #[cfg(any(test, feature = "planned-failures"))]
 pub use planned_failures::FailureMoment;
 pub use row::{Columns, FromColumn, Row};
+pub(crate) use sqlite::file::open_to_read;
 pub use statement::Tx;
 
 use self::operations::Operations;

@@ -9,8 +9,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use runtime::{Instant, Queue, Waiting};
+use rusqlite::Connection;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::blocking::blocking;
@@ -21,6 +21,7 @@ use super::statement::Tx;
 use crate::error::{Result, StoreError};
 use room::Room;
 
+pub(crate) mod file;
 mod room;
 
 // Each has a page cache of its own, and more than a few only wait for the same disk.
@@ -87,7 +88,9 @@ struct Transaction {
 
 impl Sqlite {
     pub(super) fn open(path: &Path, migrations: Migrations) -> Result<Self> {
-        let connection = migrated(connect(path)?, migrations)?;
+        let connection = connect(path)?;
+        page_sums::mark(&connection)?;
+        let connection = migrated(connection, migrations)?;
         // Only now: a migration may rewrite a whole table, and what undoes that need not fit into memory.
         connection.execute_batch(UNDO_IN_MEMORY)?;
 
@@ -299,10 +302,7 @@ pub(super) fn migrated(mut connection: Connection, migrations: Migrations) -> Re
 }
 
 fn connect(path: &Path) -> Result<Connection> {
-    let connection = Connection::open_with_flags(
-        path,
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-    )?;
+    let connection = file::open(path)?;
     // The time-out comes first: the pragmas below can meet another process that holds the file.
     connection.busy_timeout(Duration::from_secs(10))?;
     connection.execute_batch(

@@ -20,11 +20,6 @@ enum On<'connection> {
 }
 
 impl<'connection> Tx<'connection> {
-    /// Whether statements run on a file of SQLite.
-    pub(crate) fn is_on_sqlite(&self) -> bool {
-        matches!(self.0, On::Sqlite(_))
-    }
-
     pub(super) fn on_sqlite(connection: &'connection rusqlite::Connection) -> Self {
         Tx(On::Sqlite(connection))
     }

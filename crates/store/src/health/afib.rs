@@ -1,9 +1,6 @@
 //! Atrial-fibrillation records, an hour in one row.
 
-use vitals::derivation::Output;
-
 use super::db::HealthDb;
-use super::stored_counts;
 use super::stored_derived::{StoredDerived, derived_columns};
 use crate::engine::Columns;
 use crate::error::Result;
@@ -29,8 +26,7 @@ impl HealthDb {
     pub async fn af_hours(&self, patient: &PatientId, from_ms: i64, to_ms: i64) -> Result<Vec<AfHourRow>> {
         let patient = patient.clone();
         self.db
-            .read(async move |tx| {
-                stored_counts::compare(tx, &patient, Output::AfHour, (from_ms, to_ms)).await?;
+            .look_up(async move |tx| {
                 tx.query(FIND_HOURS, &[&patient, &from_ms, &to_ms], |row| {
                     let stored = StoredDerived::read(&patient, &mut Columns::of(row))?;
                     Ok(AfHourRow { hour_ms: stored.key, records: stored.body })

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use vitals::block::Block;
-use vitals::derivation::{DerivedRow, Output, Setting, day_of, keys_of_days};
+use vitals::derivation::{DerivedRow, Setting, day_of, keys_of_days};
 use vitals::latest::LatestValues;
 use vitals::registry::DataType;
 use vitals::zone::{DAY_US, LocalDay};
@@ -17,7 +17,7 @@ use super::settings::check_setting;
 use super::stored_chunk::{StoredChunk, check_found, chunk_columns};
 use super::stored_derived::StoredDerived;
 use super::sync::event::{TouchedRange, touched_ranges};
-use super::{derived, stored_counts, latest, reader};
+use super::{derived, latest, reader};
 use crate::engine::{Columns, Param, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
@@ -72,8 +72,6 @@ sql! {
             AND quarter_us >= $13 AND quarter_us < $14 GROUP BY data_type
         UNION ALL SELECT -5, data_type, COUNT(*), 0, 0, 0, 0, 0, CAST(NULL AS BYTEA) FROM chunk
             WHERE patient = $1 AND data_type IN ($6, $7, $8, $9) AND last_us >= $13 AND last_us < $14 GROUP BY data_type
-        UNION ALL SELECT -6, output, CAST(SUM(row_count) AS BIGINT), 0, 0, 0, 0, 0, CAST(NULL AS BYTEA)
-            FROM stored_count WHERE patient = $1 AND output IN (1, 2, 3, 6) AND day >= $15 AND day <= $16 GROUP BY output
         UNION ALL SELECT -2, data_type, 0, 0, 0, 0, 0, 0, CAST(NULL AS BYTEA) FROM segment
             WHERE patient = $1 AND data_type IN ($6, $7, $8, $9) AND last_us >= $10 AND first_us <= $12");
 }
@@ -251,8 +249,7 @@ async fn inputs(tx: &Tx<'_>, patient: &PatientId, wanted: &InputRange) -> Result
     // A chunk lies within one UTC day, so this bounds the part of the index that is read.
     let latest_end_us = to_us.saturating_add(DAY_US);
     let (first_quarter_us, end_quarter_us) = quarters_of(from_us, to_us);
-    let (first_day, last_day) = (i64::from(wanted.days.0.0), i64::from(wanted.days.1.0));
-    let params: [&dyn Param; 16] = [
+    let params: [&dyn Param; 14] = [
         &patient,
         &first_key,
         &last_key,
@@ -267,10 +264,7 @@ async fn inputs(tx: &Tx<'_>, patient: &PatientId, wanted: &InputRange) -> Result
         &to_us,
         &first_quarter_us,
         &end_quarter_us,
-        &first_day,
-        &last_day,
     ];
-    let mut expected: BTreeMap<i64, i64> = BTreeMap::new();
     let mut counted: BTreeMap<i64, Counted> = BTreeMap::new();
     let mut inputs = DerivationInputs::default();
     let (mut chunks, mut sealed) = (Vec::new(), Vec::new());
@@ -287,7 +281,6 @@ async fn inputs(tx: &Tx<'_>, patient: &PatientId, wanted: &InputRange) -> Result
                 let of_type = counted.entry(row.get(1)?).or_default();
                 (of_type.expected, of_type.unknown) = (row.get(2)?, row.get(3)?);
             }
-            -6 => drop(expected.insert(row.get(1)?, row.get(2)?)),
             -5 => counted.entry(row.get(1)?).or_default().found = row.get(2)?,
             -3 => {
                 let keys: (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
@@ -298,11 +291,6 @@ async fn inputs(tx: &Tx<'_>, patient: &PatientId, wanted: &InputRange) -> Result
         Ok(())
     };
     tx.query(AROUND, &params, read).await?;
-    for output in Output::ALL {
-        let of_output = inputs.derived.iter().filter(|row| row.output == output).count() as i64;
-        let counts = (expected.get(&output.number()).copied().unwrap_or(0), of_output);
-        stored_counts::judge(output, first_key, counts)?;
-    }
     chunks.sort_by_key(|chunk| chunk.key.arrival);
     // Rows of a sealed period lie in an object, which is not read within a statement; the caller reads such types by
     // `rows`.

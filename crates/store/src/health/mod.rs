@@ -10,7 +10,6 @@ mod commit;
 pub(crate) mod damage;
 pub(crate) mod db;
 mod derived;
-mod stored_counts;
 mod devices;
 pub(crate) mod due;
 mod erasure;
@@ -93,7 +92,6 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         damage::TEXTS,
         db::TEXTS,
         derived::TEXTS,
-        stored_counts::TEXTS,
         devices::TEXTS,
         due::TEXTS,
         erasure::TEXTS,

@@ -1,11 +1,9 @@
 //! Entries of NEWS over time.
 
 use runtime::HashMap;
-use vitals::derivation::Output;
 use vitals::news_timeline::NewsEntry;
 
 use super::HealthDb;
-use super::stored_counts;
 use super::stored_derived::{StoredDerived, derived_columns};
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};
@@ -27,14 +25,7 @@ impl HealthDb {
     /// A patient's newest entry.
     pub async fn newest_news(&self, patient: &PatientId) -> Result<Option<NewsEntry>> {
         let patient = patient.clone();
-        let read = async move |tx: &Tx<'_>| {
-            let newest = tx.query_opt(FIND_NEWEST, &[&patient], read_entry).await?;
-            // A hidden one would leave an older score as the newest.
-            let from_ms = newest.as_ref().map_or(0, |entry| entry.time_ms);
-            stored_counts::compare(tx, &patient, Output::News, (from_ms, i64::MAX)).await?;
-            Ok(newest)
-        };
-        self.db.read_single(read).await
+        self.db.read_single(async move |tx| tx.query_opt(FIND_NEWEST, &[&patient], read_entry).await).await
     }
 
     /// The newest entry of several patients, by patient; those without any are left out.
@@ -56,11 +47,7 @@ impl HealthDb {
     /// A patient's entries from a time to another, ms, both included, in the order of time.
     pub async fn news_between(&self, patient: &PatientId, from_ms: i64, to_ms: i64) -> Result<Vec<NewsEntry>> {
         let patient = patient.clone();
-        let read = async move |tx: &Tx<'_>| {
-            stored_counts::compare(tx, &patient, Output::News, (from_ms, to_ms)).await?;
-            tx.query(FIND_BETWEEN, &[&patient, &from_ms, &to_ms], read_entry).await
-        };
-        self.db.read(read).await
+        self.db.read(async move |tx| tx.query(FIND_BETWEEN, &[&patient, &from_ms, &to_ms], read_entry).await).await
     }
 }
 

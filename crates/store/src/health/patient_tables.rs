@@ -19,7 +19,6 @@ sql! {
     NEWS = "DELETE FROM derived WHERE patient = $1 AND output = 5";
     /// Whatever else is computed.
     DERIVED = "DELETE FROM derived WHERE patient = $1";
-    STORED_COUNT = "DELETE FROM stored_count WHERE patient = $1";
     LATEST = "UPDATE patient SET latest = NULL WHERE uuid = $1 AND latest IS NOT NULL";
     PATIENT_SETTING = "DELETE FROM patient_setting WHERE patient = $1";
     PATIENT_ALARM = "DELETE FROM patient_alarm WHERE patient = $1";
@@ -41,7 +40,7 @@ sql! {
 
 /// The kind that a receipt counts the rows of a table under, or nothing for rows that mean nothing to anybody, and the
 /// statement that removes those of a patient.
-pub(crate) const DELETE: [(&str, &str); 28] = [
+pub(crate) const DELETE: [(&str, &str); 27] = [
     ("chunks", CHUNK),
     ("segments", SEGMENT),
     ("", DAMAGED_OBJECT),
@@ -55,7 +54,6 @@ pub(crate) const DELETE: [(&str, &str); 28] = [
     ("afib_hours", AF_HOURS),
     ("news_entries", NEWS),
     ("", DERIVED),
-    ("", STORED_COUNT),
     ("latest_values", LATEST),
     ("settings", PATIENT_SETTING),
     ("alarms", PATIENT_ALARM),

@@ -1,12 +1,11 @@
 //! Packed cells of local days.
 
 use runtime::HashMap;
-use vitals::derivation::{Output, day_and_type, day_of, keys_of_days};
+use vitals::derivation::{day_and_type, day_of, keys_of_days};
 use vitals::registry::DataType;
 use vitals::zone::LocalDay;
 
 use super::db::HealthDb;
-use super::stored_counts;
 use super::stored_derived::{StoredDerived, derived_columns};
 use crate::engine::{Columns, Param, Row};
 use crate::error::{Result, StoreError};
@@ -45,7 +44,6 @@ impl HealthDb {
         self.db
             .read(async move |tx| {
                 let (from, to) = keys_of_days(first, last);
-                stored_counts::compare(tx, &patient, Output::Slots, (from, to)).await?;
                 known(&tx.query(FIND_DAYS, &[&patient, &from, &to], |row| read_row(&patient, row)).await?)
             })
             .await
@@ -63,7 +61,6 @@ impl HealthDb {
         self.db
             .read(async move |tx| {
                 let ((from, to), [one, other]) = (keys_of_days(first, last), types.map(DataType::number));
-                stored_counts::compare(tx, &patient, Output::Slots, (from, to)).await?;
                 let params: [&dyn Param; 5] = [&patient, &from, &to, &one, &other];
                 known(&tx.query(FIND_DAYS_OF_TWO, &params, |row| read_row(&patient, row)).await?)
             })

@@ -1,12 +1,11 @@
 //! Daily summaries: the sections of a day as JSON without slots.
 
 use runtime::HashMap;
-use vitals::derivation::{Output, day_of, keys_of_days};
+use vitals::derivation::{day_of, keys_of_days};
 use vitals::summary::Section;
 use vitals::zone::LocalDay;
 
 use super::db::HealthDb;
-use super::stored_counts;
 use super::stored_derived::{StoredDerived, derived_columns};
 use crate::engine::Row;
 use crate::error::Result;
@@ -38,7 +37,6 @@ impl HealthDb {
         self.db
             .read(async move |tx| {
                 let (from, to) = keys_of_days(first, last);
-                stored_counts::compare(tx, &patient, Output::Section, (from, to)).await?;
                 let rows = tx.query(FIND_DAYS, &[&patient, &from, &to], read_section).await?;
                 Ok(rows.into_iter().filter_map(|(_, stored)| stored).collect())
             })

@@ -4,12 +4,13 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::Connection;
 use rusqlite::backup::Backup;
-use rusqlite::{Connection, OpenFlags};
 
 use super::layout;
 use crate::engine::migrate::Migrations;
 use crate::engine::sqlite;
+use crate::engine::sqlite::file::{open, open_to_read};
 use crate::error::{Result, StoreError};
 
 /// Pages that are copied in one go.
@@ -46,7 +47,7 @@ impl Drop for Updated {
 
 /// Copies the pages of a snapshot.
 pub(super) fn copy_whole(source: &Connection, to: &Path) -> Result<()> {
-    let mut copy = Connection::open(to)?;
+    let mut copy = empty(to)?;
     Backup::new(source, &mut copy)?.run_to_completion(PAGES, Duration::ZERO, None)?;
     // The copy is one file: a write-ahead log next to it would be forgotten when it is moved.
     copy.execute_batch("PRAGMA journal_mode = DELETE;")?;
@@ -56,14 +57,20 @@ pub(super) fn copy_whole(source: &Connection, to: &Path) -> Result<()> {
 
 /// Makes a file with the schema and without any row, and begins to fill it.
 pub(super) fn begin(to: &Path, migrations: Migrations) -> Result<Connection> {
-    let file = Connection::open(to)?;
-    file.execute_batch(FILLING)?;
-    let file = sqlite::migrated(file, migrations)?;
+    let file = sqlite::migrated(empty(to)?, migrations)?;
     file.execute_batch("BEGIN")?;
     for table in layout::tables(&file)? {
         // Migrations put a first row into some.
         file.execute_batch(&format!("DELETE FROM {}", table.name))?;
     }
+    Ok(file)
+}
+
+/// A new file. Its header comes first: what is copied after it gets its checksums.
+fn empty(to: &Path) -> Result<Connection> {
+    let file = open(to)?;
+    file.execute_batch(FILLING)?;
+    page_sums::mark(&file)?;
     Ok(file)
 }
 
@@ -78,10 +85,6 @@ pub(super) fn finish(file: Connection, to: &Path) -> Result<()> {
 fn flush(path: &Path) -> Result<()> {
     let synced = File::open(path).and_then(|file| file.sync_all());
     synced.map_err(|error| StoreError::Unavailable(error.to_string()))
-}
-
-fn open_to_read(path: &Path) -> Result<Connection> {
-    Ok(Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?)
 }
 
 /// The version of the schema of a file.
@@ -99,7 +102,7 @@ pub(crate) fn open_current(path: &Path, migrations: Migrations, work: &Path) -> 
     let updated = work.join(updated_name(path));
     std::fs::copy(path, &updated).map_err(|error| StoreError::Unavailable(error.to_string()))?;
     let updated = Updated(updated);
-    let connection = Connection::open(&updated.0)?;
+    let connection = open(&updated.0)?;
     connection.execute_batch(FILLING)?;
     Ok(Copied { connection: sqlite::migrated(connection, migrations)?, _updated: Some(updated) })
 }

@@ -12,7 +12,7 @@ use rusqlite::{Connection, params_from_iter};
 use tokio_postgres::Client;
 
 use super::file::Copied;
-use super::layout::{self, COUNTED_BY_ITSELF, Column, ColumnType, Table};
+use super::layout::{self, Column, ColumnType, Table};
 use crate::engine::blocking::blocking;
 use crate::engine::migrate::{MIGRATION_LOCK, Migrations};
 use crate::engine::postgres::connect_directly;
@@ -105,7 +105,7 @@ async fn clear(client: &Client, file: &Copied, tables: &[Table]) -> Result<()> {
     let views = layout::views(file.connection())?.join(", ");
     let tables: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
     let text = format!(
-        "DROP VIEW IF EXISTS {views}; DROP TABLE IF EXISTS {}, {COUNTED_BY_ITSELF}, schema_version, restore_unfinished",
+        "DROP VIEW IF EXISTS {views}; DROP TABLE IF EXISTS {}, schema_version, restore_unfinished",
         tables.join(", ")
     );
     Ok(client.batch_execute(&text).await?)

@@ -10,8 +10,6 @@ use crate::error::{Result, StoreError};
 /// In the order of creation: a table refers only to those before it.
 const TABLES: &str = "SELECT name FROM sqlite_master
     WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> 'schema_version' ORDER BY rowid";
-/// What SQLite counts by itself as rows come, and PostgreSQL has no use for.
-pub(super) const COUNTED_BY_ITSELF: &str = "stored_count";
 const COLUMNS: &str = "SELECT name, type FROM pragma_table_info(?1) ORDER BY cid";
 /// Without one a table has the number that SQLite gives each row.
 const KEY: &str = "SELECT name FROM pragma_table_info(?1)
@@ -71,8 +69,7 @@ impl ColumnType {
 
 /// The tables of a database file whose rows are copied: not the one that holds its version.
 pub(super) fn tables(file: &Connection) -> Result<Vec<Table>> {
-    let names = names(file, TABLES, "")?.into_iter().filter(|name| name != COUNTED_BY_ITSELF);
-    names.map(|name| table(file, name)).collect()
+    names(file, TABLES, "")?.into_iter().map(|name| table(file, name)).collect()
 }
 
 /// The names of all tables that migrations make.

@@ -6,12 +6,13 @@
 
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 use tokio_postgres::Client;
 
 use crate::engine::address::Address;
 use crate::engine::blocking::blocking;
 use crate::engine::postgres::connect_directly;
+use crate::engine::sqlite::file::open_existing;
 use crate::error::{Result, StoreError};
 
 /// How long each try may keep writers waiting. PostgreSQL ends a vacuum that is in the way only after somebody has waited
@@ -45,10 +46,7 @@ pub(super) enum Session {
 impl Session {
     async fn open(address: &Address) -> Result<Self> {
         match address.clone() {
-            Address::File(path) => {
-                let open = move || Ok(Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?);
-                Ok(Session::Sqlite(blocking(open).await?))
-            }
+            Address::File(path) => Ok(Session::Sqlite(blocking(move || open_existing(&path)).await?)),
             Address::Postgres(url) => Ok(Session::Postgres(connect_directly(&url, "pulseward-backup").await?)),
         }
     }

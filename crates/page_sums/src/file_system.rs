@@ -1,0 +1,191 @@
+//! The file system between SQLite and the machine's: the machine's own, of whose database files reading and writing go
+//! through here.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::slice;
+use std::sync::OnceLock;
+
+use rusqlite::{Connection, ffi};
+
+use crate::checked;
+use crate::page::{HEADER_BYTES, Sums, is_intact, is_page, seal, sums_of_header};
+
+/// Methods of the third version map files into memory, and would read without us.
+const WITHOUT_MAPPING: c_int = 2;
+
+/// Damage, of a kind of our own. After an error of reading SQLite ends the transaction, and after its own kind of damage it
+/// writes nothing more in it; others have their work in the same one.
+const DAMAGED_PAGE: c_int = ffi::SQLITE_CORRUPT | 0x50 << 8;
+
+/// A database file. SQLite knows where its methods lie, and what else is needed lies behind them.
+#[repr(C)]
+struct Watched {
+    /// The machine's, with some replaced.
+    methods: ffi::sqlite3_io_methods,
+    machine: &'static ffi::sqlite3_io_methods,
+    sums: Sums,
+    /// A page with its sum, while it is written: what SQLite gave must stay as it is.
+    page: Vec<u8>,
+}
+
+pub(crate) fn install() -> rusqlite::Result<()> {
+    static REGISTERED: OnceLock<c_int> = OnceLock::new();
+    checked(*REGISTERED.get_or_init(register))
+}
+
+fn register() -> c_int {
+    // SAFETY: a null name asks for the default; the answer is null or lives as long as the process.
+    let machine = unsafe { ffi::sqlite3_vfs_find(ptr::null()) };
+    if machine.is_null() {
+        return ffi::SQLITE_ERROR;
+    }
+    // SAFETY: it was just found, and nothing but registering writes to it.
+    let mut ours = unsafe { *machine };
+    ours.zName = c"page sums".as_ptr();
+    ours.pNext = ptr::null_mut();
+    // Of the machine's functions only the one that is replaced looks at this field.
+    ours.pAppData = machine.cast();
+    ours.xOpen = Some(open);
+    // SAFETY: what is registered lives as long as the process.
+    unsafe { ffi::sqlite3_vfs_register(Box::leak(Box::new(ours)), 1) }
+}
+
+pub(crate) fn reserve(connection: &Connection, bytes: u8) -> rusqlite::Result<()> {
+    let mut bytes = c_int::from(bytes);
+    // SAFETY: the handle is open as long as the connection is borrowed; this control reads and writes one integer.
+    checked(unsafe {
+        ffi::sqlite3_file_control(
+            connection.handle(),
+            c"main".as_ptr(),
+            ffi::SQLITE_FCNTL_RESERVE_BYTES,
+            ptr::from_mut(&mut bytes).cast(),
+        )
+    })
+}
+
+/// Opens a file as the machine does, and watches it where it is a database.
+unsafe extern "C" fn open(
+    ours: *mut ffi::sqlite3_vfs,
+    name: ffi::sqlite3_filename,
+    file: *mut ffi::sqlite3_file,
+    flags: c_int,
+    flags_out: *mut c_int,
+) -> c_int {
+    // SAFETY: `register` has put the machine's file system there.
+    let machine = unsafe { (*ours).pAppData }.cast::<ffi::sqlite3_vfs>();
+    // SAFETY: as above, and nothing writes to this field.
+    let Some(open) = (unsafe { (*machine).xOpen }) else { return ffi::SQLITE_CANTOPEN };
+    // SAFETY: the arguments are SQLite's own, for a file as long as the machine's file system asks.
+    let code = unsafe { open(machine, name, file, flags, flags_out) };
+    if code != ffi::SQLITE_OK || flags & ffi::SQLITE_OPEN_MAIN_DB == 0 {
+        return code;
+    }
+    // SAFETY: a file that was opened has methods, in a table that lives as long as the process.
+    let machine = unsafe { &*(*file).pMethods };
+    let mut methods = *machine;
+    methods.iVersion = methods.iVersion.min(WITHOUT_MAPPING);
+    methods.xClose = Some(close);
+    methods.xRead = Some(read);
+    methods.xWrite = Some(write);
+    methods.xDeviceCharacteristics = Some(characteristics);
+    let watched = Box::new(Watched { methods, machine, sums: Sums::None, page: Vec::new() });
+    // SAFETY: the table is the first field of the box, which `close` frees.
+    unsafe { (*file).pMethods = Box::into_raw(watched).cast() };
+    code
+}
+
+/// # Safety
+/// The file must have been opened by [`open`] as a database and not closed. SQLite uses a file from one thread at a time.
+unsafe fn watched<'file>(file: *mut ffi::sqlite3_file) -> &'file mut Watched {
+    // SAFETY: `open` has put the box there, as a whole.
+    unsafe { &mut *(*file).pMethods.cast::<Watched>().cast_mut() }
+}
+
+unsafe extern "C" fn close(file: *mut ffi::sqlite3_file) -> c_int {
+    // SAFETY: SQLite closes once what was opened; the box is the one that `open` put there.
+    let watched = unsafe { Box::from_raw((*file).pMethods.cast::<Watched>().cast_mut()) };
+    // SAFETY: the file is the machine's again before its box is freed.
+    unsafe { (*file).pMethods = watched.machine };
+    // SAFETY: the argument is SQLite's own.
+    watched.machine.xClose.map_or(ffi::SQLITE_OK, |close| unsafe { close(file) })
+}
+
+/// Reads, and compares the sum of what is a page.
+unsafe extern "C" fn read(file: *mut ffi::sqlite3_file, to: *mut c_void, bytes: c_int, offset: i64) -> c_int {
+    // SAFETY: only files that `open` watches have this method.
+    let watched = unsafe { watched(file) };
+    // SAFETY: the arguments are SQLite's own.
+    let code = unsafe { read_as_it_is(watched, file, to, bytes, offset) };
+    if code != ffi::SQLITE_OK {
+        return code;
+    }
+    // SAFETY: so many bytes were just read there.
+    let found = unsafe { slice::from_raw_parts(to.cast::<u8>(), bytes as usize) };
+    watched.look_at_header(found, offset);
+    let is_damaged = match watched.sums {
+        Sums::None => false,
+        Sums::InPages => is_page(found.len(), offset) && !is_intact(found, offset),
+        Sums::Contradicted => true,
+    };
+    if is_damaged { DAMAGED_PAGE } else { code }
+}
+
+/// Writes, a page with its sum.
+unsafe extern "C" fn write(file: *mut ffi::sqlite3_file, from: *const c_void, bytes: c_int, offset: i64) -> c_int {
+    // SAFETY: only files that `open` watches have this method.
+    let watched = unsafe { watched(file) };
+    let Some(write) = watched.machine.xWrite else { return ffi::SQLITE_IOERR_WRITE };
+    // SAFETY: SQLite gives so many bytes.
+    let given = unsafe { slice::from_raw_parts(from.cast::<u8>(), bytes as usize) };
+    watched.look_at_header(given, offset);
+    if offset > 0 && watched.sums == Sums::None {
+        // Another connection may have rewritten the file with room for sums since this one last looked.
+        let mut header = [0; HEADER_BYTES];
+        // SAFETY: the header is as long as what is asked for.
+        let code = unsafe { read_as_it_is(watched, file, header.as_mut_ptr().cast(), HEADER_BYTES as c_int, 0) };
+        if code == ffi::SQLITE_OK {
+            watched.sums = sums_of_header(&header);
+        }
+    }
+    if !is_page(given.len(), offset) || watched.sums != Sums::InPages {
+        // SAFETY: the arguments are SQLite's own.
+        return unsafe { write(file, from, bytes, offset) };
+    }
+    watched.page.clear();
+    watched.page.extend_from_slice(given);
+    seal(&mut watched.page, offset);
+    // SAFETY: the copy is as long as what was given.
+    unsafe { write(file, watched.page.as_ptr().cast(), bytes, offset) }
+}
+
+/// Says of a file what the machine says, but that parts of a page may be read: they have no sum.
+unsafe extern "C" fn characteristics(file: *mut ffi::sqlite3_file) -> c_int {
+    // SAFETY: only files that `open` watches have this method.
+    let watched = unsafe { watched(file) };
+    // SAFETY: the argument is SQLite's own.
+    let of_machine = watched.machine.xDeviceCharacteristics.map_or(0, |ask| unsafe { ask(file) });
+    of_machine & !ffi::SQLITE_IOCAP_SUBPAGE_READ
+}
+
+/// # Safety
+/// As of the method: `to` has room for so many bytes, and the file is open.
+unsafe fn read_as_it_is(
+    watched: &Watched,
+    file: *mut ffi::sqlite3_file,
+    to: *mut c_void,
+    bytes: c_int,
+    offset: i64,
+) -> c_int {
+    // SAFETY: passed on from the caller.
+    watched.machine.xRead.map_or(ffi::SQLITE_IOERR_READ, |read| unsafe { read(file, to, bytes, offset) })
+}
+
+impl Watched {
+    /// Keeps what the header says, where bytes begin with it.
+    fn look_at_header(&mut self, bytes: &[u8], offset: i64) {
+        if offset == 0 && bytes.len() >= HEADER_BYTES {
+            self.sums = sums_of_header(bytes);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! A checksum in each page of an SQLite file, compared whenever the page is read.
+//!
+//! SQLite trusts its file: a bit that changed on the disk changes a value, hides a row behind a damaged key, or sends a look-up
+//! to another page, and an answer without that row looks whole. It can be asked to leave some bytes at the end of each page
+//! unused. A file system between SQLite and the one of the machine keeps a CRC-32 there, of the page and of its place in
+//! the file: written with the page, compared when it is read. A page that is another one is an error (`SQLITE_CORRUPT`) that ends the
+//! statement and not its transaction.
+//!
+//! - Files without room for sums (of earlier versions, of other programs) are read and written as they are; SQLite makes
+//!   room when such a file is rewritten whole (`VACUUM`) by a connection that [`reserve`] was called for.
+//! - Other tools read such a file, since room at the end of pages is a part of the format. Pages that they write have a
+//!   sum that is wrong: the service must do all writing.
+//! - The write-ahead log has SQLite's own sums, which are compared after a crash and not at each read; what is moved from it
+//!   into the file gets its sum then.
+//!
+//! This is the one crate with unsafe code. Files are the machine's own, with two functions replaced (`file_system.rs`); what
+//! these do with a page is safe (`page.rs`).
+
+mod file_system;
+mod page;
+
+use std::fs::File;
+use std::io::{ErrorKind, Read as _, Result};
+use std::path::Path;
+
+use rusqlite::{Connection, ffi};
+
+use page::{HEADER_BYTES, Sums, sums_of_header};
+
+/// Makes all connections of this process compare and write sums that are opened from now on. Calling it again does nothing.
+///
+/// # Errors
+/// When SQLite cannot be initialised.
+pub fn install() -> rusqlite::Result<()> {
+    file_system::install()
+}
+
+/// Asks SQLite to leave room for sums in a file that this connection makes or rewrites. Comes before its first statement.
+pub fn reserve(connection: &Connection) -> rusqlite::Result<()> {
+    file_system::reserve(connection, page::SUM_BYTES)
+}
+
+/// Writes into a file with sums that it has them, so that a damaged header cannot pass for one of a file without; a file that
+/// is still empty is begun. Comes after [`reserve`]. Files without room for sums stay as they are.
+pub fn mark(connection: &Connection) -> rusqlite::Result<()> {
+    let path = Path::new(connection.path().unwrap_or_default());
+    let is_empty = path.metadata().is_ok_and(|file| file.len() == 0);
+    if !is_empty && !are_in(path).unwrap_or(false) {
+        return Ok(());
+    }
+    let marked = connection.query_row("PRAGMA application_id", [], |row| row.get::<_, i32>(0))?;
+    if marked == page::MARK {
+        return Ok(());
+    }
+    connection.pragma_update(None, "application_id", page::MARK)
+}
+
+/// Whether the pages of a file have sums; of an empty file they have none.
+pub fn are_in(path: &Path) -> Result<bool> {
+    let mut header = [0; HEADER_BYTES];
+    match File::open(path)?.read_exact(&mut header) {
+        Ok(()) => Ok(sums_of_header(&header) == Sums::InPages),
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Turns a result code into an error of the driver.
+fn checked(code: i32) -> rusqlite::Result<()> {
+    if code == ffi::SQLITE_OK { Ok(()) } else { Err(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)) }
+}
