@@ -17,7 +17,7 @@ use super::settings::check_setting;
 use super::stored_chunk::{StoredChunk, check_found, chunk_columns};
 use super::stored_derived::StoredDerived;
 use super::sync::event::{TouchedRange, touched_ranges};
-use super::{derived, stored_counts, latest, reader};
+use super::{derived, latest, reader, stored_counts};
 use crate::engine::{Columns, Param, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
