@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::people::{account, group, message, patient, with_ada_in};
+use super::example_rows::{account, group, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
 use crate::ids::PatientId;
 use crate::{

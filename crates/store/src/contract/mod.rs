@@ -10,6 +10,7 @@ mod damaged_rows;
 mod erasure;
 mod errors;
 mod events;
+mod example_rows;
 mod exports;
 mod flips;
 mod fold_statements;

@@ -4,7 +4,7 @@ use vitals::derivation::{DerivedRow, Output, Setting, day_and, keys_of_days, typ
 use vitals::registry::DataType;
 use vitals::zone::LocalDay;
 
-use super::people::activation;
+use super::example_rows::activation;
 use super::{Stores, on_both_engines};
 use crate::engine::{Address, Db, Limits, Migrations};
 use crate::health::MIGRATIONS as OF_HEALTH;
@@ -165,7 +165,7 @@ const KEY_GROUP: &str = "INSERT INTO api_key_group (api_key, group_code) VALUES 
 
 async fn assert_person_is_kept(users: &UsersDb) {
     let ada = users.patient(&PatientId::new("uuid-ada")).await.expect("an answer").expect("ada");
-    assert_eq!(ada, super::people::patient("ada"));
+    assert_eq!(ada, super::example_rows::patient("ada"));
 }
 
 async fn a_users_store_of_before_the_event_log_counts_on(stores: Stores) {

@@ -1,6 +1,6 @@
 //! Sessions of both databases: how they begin, are refreshed and end.
 
-use super::people::{account, activation, message, patient, with_ada_in};
+use super::example_rows::{account, activation, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
 use crate::ids::{MessageId, PatientId};
 use crate::{
