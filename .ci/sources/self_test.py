@@ -29,6 +29,16 @@ RUST_CIRCLES = {
     "e/src/base.rs": "pub struct Base;\n",
     "e/src/parent/mod.rs": "use crate::base::Base;\nmod child;\npub fn call(_: Base) { child::run() }\n",
     "e/src/parent/child.rs": "use super::*;\npub fn run() { let _ = Base; }\n",
+    # By a module that is imported for one of its children, which itself is in no circle.
+    "f/src/lib.rs": "mod list;\nmod topic;\n",
+    "f/src/list.rs": "use super::topic;\npub static ALL: u8 = topic::leaf::LEAF;\n",
+    "f/src/topic/mod.rs": "pub mod leaf;\npub fn all() -> u8 { crate::list::ALL }\n",
+    "f/src/topic/leaf.rs": "pub const LEAF: u8 = 1;\n",
+    # Between files that hold nothing but tests.
+    "g/src/lib.rs": "#[cfg(test)]\nmod contract;\n",
+    "g/src/contract/mod.rs": "mod bracelets;\nmod people;\n",
+    "g/src/contract/bracelets.rs": "use super::people::account;\npub fn bracelet() { account() }\n",
+    "g/src/contract/people.rs": "use super::bracelets::bracelet;\npub fn account() {}\nfn worn() { bracelet() }\n",
 }
 RUST_ONE_WAY = {
     "src/lib.rs": "mod face;\nmod engine;\nmod base;\nmod user;\nmod macros;\nmod speaker;\npub use user::User;\npub use speaker::speak;\n",
@@ -116,11 +126,12 @@ def run():
         expect("circles of Rust", found_in(RUST_CIRCLES), [
             {"a/src/one.rs", "a/src/two.rs"}, {"b/src/inner.rs", "b/src/lib.rs", "b/src/outer.rs"},
             {"c/src/parent/mod.rs", "c/src/parent/child.rs"}, {"d/src/face/mod.rs", "d/src/face/user.rs"},
-            {"e/src/parent/mod.rs", "e/src/parent/child.rs"},
+            {"e/src/parent/mod.rs", "e/src/parent/child.rs"}, {"f/src/list.rs", "f/src/topic/mod.rs"},
+            {"g/src/contract/bracelets.rs", "g/src/contract/people.rs"},
         ]),
         expect("circles of definitions", found_in(RUST_CIRCLES, with_named=False), [
             {"a/src/one.rs", "a/src/two.rs"}, {"b/src/inner.rs", "b/src/outer.rs"},
-            {"c/src/parent/mod.rs", "c/src/parent/child.rs"},
+            {"c/src/parent/mod.rs", "c/src/parent/child.rs"}, {"g/src/contract/bracelets.rs", "g/src/contract/people.rs"},
         ]),
         expect("no circle of Rust", found_in(RUST_ONE_WAY), []),
         expect("circles of TypeScript", found_in(TYPESCRIPT_CIRCLES), [{"a.ts", "b.ts", "c/index.tsx", "d.ts"}, {"e.ts", "f.ts"}]),
