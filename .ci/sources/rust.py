@@ -6,7 +6,7 @@ import re
 TOKEN = re.compile(r"[A-Za-z_]\w*|::|->|=>|\d[\w.]*|\S")
 WORD = re.compile(r"[A-Za-z_]\w*$")
 DEFINES = {"fn", "struct", "enum", "union", "trait", "type", "const", "static"}
-# What may stand between `const` and the word that says what is defined.
+# What may come between `const` and the word that says what is defined.
 QUALIFIERS = {"unsafe", "async", "extern", "const"}
 TEST_ATTRIBUTE = re.compile(r"#\s*\[\s*cfg\s*\(\s*(?:all\s*\(\s*)?test\b[^\]]*\]")
 MODULE_OF_FILE = re.compile(r"\bmod\s+(\w+)\s*;")

@@ -89,7 +89,7 @@ IDS_AS_IDS = """fn own(id: &str) {}
 pub(crate) fn of_the_crate(id: &str) {}
 pub fn typed(id: &PatientId, text: &str, valid: &str, name: String) {}
 pub fn handed_over(key: impl Fn(&str) -> bool, groups: &BTreeMap<GroupCode, String>) {}
-// pub fn told(id: &str) {}
+// pub fn shown(id: &str) {}
 #[cfg(test)]
 mod tests { pub fn tested(id: &str) {} }
 """
