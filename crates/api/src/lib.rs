@@ -67,7 +67,7 @@ const LARGEST_BODY: usize = 64 * 1024;
     description = "Remote patient monitoring: the integration API for researchers' programs, the Users Cloud that knows \
         persons, and the Health Cloud that knows samples of uuids. What is below /portal \
         is for the pages of the portal, whose cookie the integration API takes as well.\n\nErrors are JSON with `message`, `code` and, with \
-        422, `errors` by field. Every answer has `X-Request-Id`. Unknown query parameters are ignored, empty ones count \
+        422, `errors` by field. Every answer has `X-Request-Id`, unless the request is refused before it is routed. Unknown query parameters are ignored, empty ones count \
         as absent. Any address can also answer 405 (with `Allow`), 414 and 431. Times are milliseconds since 1970 UTC \
         unless said otherwise; both ends of ranges are included."
 ))]

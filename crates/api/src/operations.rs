@@ -13,7 +13,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::document::DOCUMENT;
-use crate::error::Result;
+use crate::error::{ErrorBody, Result};
 use crate::state::ApiState;
 
 /// Longest time of an answer about readiness. What asks has a limit too, often of a second, and takes no answer for a
@@ -125,7 +125,9 @@ async fn livez() -> Json<Health> {
 
 /// Whether requests can be answered: both databases and the objects answer. Names background work that fails, and sealed
 /// files that cannot be read.
-#[utoipa::path(get, path = "/readyz", tag = "operations", responses((status = 200, body = Readiness), (status = 503)))]
+#[utoipa::path(get, path = "/readyz", tag = "operations", responses((status = 200, body = Readiness),
+    (status = 503, body = ErrorBody, example = json!({"code": "unavailable",
+        "message": "the service is not available just now; nothing was lost"}))))]
 async fn readyz(State(state): State<ApiState>) -> Result<Json<Readiness>> {
     let upkeep = &state.platform.upkeep;
     let checked = async {

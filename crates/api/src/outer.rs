@@ -1,5 +1,7 @@
 //! What surrounds every request: an id, a span, headers, and errors that all have the same shape.
 
+pub(crate) mod answers;
+
 use std::any::Any;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -23,6 +25,7 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 
+use self::answers::PROBES;
 use crate::callers::{Caller, Proven, ProvenCaller};
 use crate::compression;
 use crate::error::{ApiError, ErrorBody};
@@ -33,8 +36,6 @@ use crate::state::ApiState;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const RATE_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
-/// What watches over the service, and is neither limited nor refused.
-const PROBES: [&str; 2] = ["/livez", "/readyz"];
 
 /// Where a request comes from. What accepts connections sets it; without it all requests come from one place.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +65,7 @@ fn client_address(extensions: &Extensions) -> ClientAddress {
     ClientAddress(peer.map(|ConnectInfo(peer)| peer.ip()))
 }
 
-/// Surrounds every route, also those that are not there.
+/// Surrounds every route, also those that are not there. What the layers answer by themselves is listed in [`answers`].
 pub(crate) fn wrap(router: Router<ApiState>, state: ApiState) -> Router<ApiState> {
     // The outermost first. All in one layer of the router, which boxes and clones each of its layers for each request.
     let layers = ServiceBuilder::new()

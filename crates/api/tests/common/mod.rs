@@ -16,6 +16,7 @@ use store::engine::Address;
 use store::{AccountId, ActionCode, AuditEntry, AuditQuery, HealthDb, Objects, Role, UsersDb};
 use tower::ServiceExt;
 
+mod documented;
 pub mod study;
 
 /// When the stories begin, ms: 2025-11-20T00:53:20Z.
@@ -100,7 +101,7 @@ impl Story {
             settings: Settings::default(),
         });
         let state = api::ApiState::new(platform.clone(), limits);
-        Story { platform, router: api::router(state.clone()), state, now_ms, folder }
+        Story { platform, router: documented::checked(api::router(state.clone())), state, now_ms, folder }
     }
 
     /// Where its files are.
