@@ -289,7 +289,7 @@ async fn events(
     let last_seen = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok()).filter(|id| !id.is_empty());
     let listener = state.platform.data.listen_to_board(&caller.researcher()?, &code, last_seen).await?;
     let cookie = session_cookie(&headers)?.unwrap_or_default().to_owned();
-    let stream = told(Watched { platform: state.platform.clone(), listener, cookie, code });
+    let stream = events_of(Watched { platform: state.platform.clone(), listener, cookie, code });
     let stream = stream.map(move |event| {
         // The place is given back with the stream, which ends when the page is closed.
         let _held = &place;
@@ -325,7 +325,7 @@ impl Watched {
     }
 }
 
-fn told(mut watched: Watched) -> impl Stream<Item = std::result::Result<Event, Infallible>> {
+fn events_of(mut watched: Watched) -> impl Stream<Item = std::result::Result<Event, Infallible>> {
     async_stream::stream! {
         let mut check = runtime::interval(CHECK_EVERY);
         // The first tick is ready at once, and who listens has just been checked.

@@ -192,7 +192,7 @@ impl Drop for Table {
 }
 
 /// Checks that an answer has these fields with exactly these values.
-pub fn assert_told(answer: &Value, expected: &Value) {
+pub fn assert_fields(answer: &Value, expected: &Value) {
     for (name, value) in expected.as_object().expect("an object") {
         assert_eq!(&answer[name], value, "{name} of {answer}");
     }

@@ -95,7 +95,7 @@ impl HealthDb {
             if let Some(row) = &content.segment {
                 // Before a row is handed out: an export cannot take rows back.
                 let checked = verified.check(&self.objects, &row.object).await;
-                self.heeding(&row.object.path, checked).await?;
+                self.noting_damage(&row.object.path, checked).await?;
                 match self.open_sealed(row).await {
                     Ok(reader) => channels.extend(reader.channels()),
                     Err(StoreError::LeaseLost) => continue,
@@ -173,7 +173,7 @@ impl PeriodRows {
         let Some(source) = &mut self.source else { return Ok(None) };
         if let Some(pieces) = &mut source.straight {
             let blocks = pieces.next().await;
-            let blocks = self.health.heeding(pieces.path(), blocks).await?;
+            let blocks = self.health.noting_damage(pieces.path(), blocks).await?;
             // What was answered is noted by time, so that a later look goes on behind it whatever the file then looks
             // like.
             let last_us = blocks.iter().flatten().filter_map(Block::last_us).max();
@@ -213,7 +213,7 @@ impl PeriodRows {
             Some(row) => {
                 if let Some(verified) = &self.verified {
                     let checked = verified.check(&self.health.objects, &row.object).await;
-                    self.health.heeding(&row.object.path, checked).await?;
+                    self.health.noting_damage(&row.object.path, checked).await?;
                 }
                 Some(self.health.open_sealed(&row).await?)
             }
