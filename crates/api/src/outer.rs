@@ -37,12 +37,12 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const RATE_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 
-/// Where a request comes from. What accepts connections sets it; without it all requests come from one place.
+/// Address that a request comes from. The listener sets it; without it all requests come from one place.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientAddress(pub Option<IpAddr>);
 
 impl ClientAddress {
-    /// The address as text, for counting.
+    /// Returns the address as text, for counting.
     pub fn text(self) -> String {
         self.0.map_or_else(|| "unknown".to_owned(), |address| address.to_string())
     }
@@ -80,7 +80,7 @@ pub(crate) fn wrap(router: Router<ApiState>, state: ApiState) -> Router<ApiState
     router.fallback(async || StatusCode::NOT_FOUND).layer(layers)
 }
 
-/// A header of every answer that does not say otherwise.
+/// Returns a header of every answer that does not say otherwise.
 fn where_absent(name: HeaderName, value: &'static str) -> SetResponseHeaderLayer<HeaderValue> {
     SetResponseHeaderLayer::if_not_present(name, HeaderValue::from_static(value))
 }
@@ -140,7 +140,7 @@ struct Counted {
 }
 
 impl Counted {
-    /// What is left once it is known whether the credential is valid.
+    /// Returns what is left once it is known whether the credential is valid.
     fn settled(&self, proven: &Proven) -> Allowance {
         if proven.is_set() {
             return self.limit.settle(self.caller, self.allowance, self.now_ms);
@@ -157,7 +157,7 @@ fn count(state: &ApiState, caller: Caller) -> Option<Counted> {
     Some(Counted { limit, caller, allowance, now_ms })
 }
 
-/// Where a request goes, and the span that it is answered in.
+/// Route of a request, and the span that it is answered in.
 struct Route<'request> {
     route: &'request str,
     span: &'request Span,
@@ -236,7 +236,8 @@ fn too_many_requests(retry_after_s: u64) -> Response {
     ApiError::from(PlatformError::TooMany { retry_after_s }).into_response()
 }
 
-/// Whether a path names something with a NUL character. There is no such thing, and PostgreSQL cannot even look for it.
+/// Returns whether a path names something with a NUL character. There is no such thing, and PostgreSQL cannot even look
+/// for it.
 fn has_nul(path: &str) -> bool {
     path.contains("%00")
 }

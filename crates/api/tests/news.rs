@@ -42,7 +42,7 @@ impl Study {
     }
 }
 
-/// A row with every vital sign, each in the band that scores 0.
+/// Returns a row with every vital sign, each in the band that scores 0.
 fn healthy_row(time_ms: i64) -> Value {
     json!({"activity": {"timestamp": [time_ms], "bpm": [72], "bpm_q": [4], "respiration_rate": [16], "spo2": [97],
         "core_temp": [37.1], "nibp_systolic_combine": [124], "nibp_diastolic_combine": [81], "wearing": [4]}})

@@ -20,7 +20,7 @@ const UNDESCRIBED_PROPERTIES: usize = 0;
 /// Links; this one only rises.
 const LINKS: usize = 29;
 
-/// Every operation with its path and method.
+/// Returns every operation with its path and method.
 fn operations(document: &Value) -> impl Iterator<Item = (String, &Value)> {
     let paths = document["paths"].as_object().into_iter().flatten();
     paths.flat_map(|(path, item)| {
@@ -29,7 +29,7 @@ fn operations(document: &Value) -> impl Iterator<Item = (String, &Value)> {
     })
 }
 
-/// What an operation takes, and what it answers when nothing is wrong.
+/// Returns what an operation takes, and what it answers when nothing is wrong.
 fn contents(document: &Value) -> impl Iterator<Item = (String, &Value)> {
     operations(document).flat_map(|(name, operation)| {
         let answers = operation["responses"].as_object().into_iter().flatten();
@@ -68,7 +68,7 @@ fn all_properties(document: &Value) -> Vec<(String, &Value)> {
     found
 }
 
-/// Whether an example of a schema follows from what it and its parts state.
+/// Returns whether an example of a schema follows from what it and its parts state.
 fn has_example(schema: &Value) -> bool {
     if examples::stated(schema).is_some() || schema["$ref"].is_string() {
         return true;
@@ -84,7 +84,7 @@ fn has_example(schema: &Value) -> bool {
     }
 }
 
-/// Whether a property says what it is, itself or by the schema that it refers to.
+/// Returns whether a property says what it is, itself or by the schema that it refers to.
 fn is_described(property: &Value) -> bool {
     let choices = property["oneOf"].as_array().into_iter().flatten();
     property["description"].is_string() || choices.chain([property]).any(|choice| choice["$ref"].is_string())

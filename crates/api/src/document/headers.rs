@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::outer::answers::PROBES;
 
-/// What is sent in an answer's own kind of text and may be compressed on the way.
+/// Media types of answers that may be compressed.
 const COMPRESSED: [&str; 3] = ["application/json", "text/csv", "text/html"];
 
 const REQUEST_ID: &str = "X-Request-Id";
@@ -12,7 +12,7 @@ const NAMES_THE_REQUEST: &str = "names the request in the log of the service";
 /// The component of the same header where not every answer of the status has it.
 const REQUEST_ID_IF_ROUTED: &str = "X-Request-Id-If-Routed";
 
-/// The headers that answers refer to.
+/// Returns the headers that answers refer to.
 pub(super) fn components() -> Value {
     let absent = "; absent when the operator has switched the limit off";
     json!({
@@ -32,7 +32,7 @@ pub(super) fn components() -> Value {
     })
 }
 
-/// The headers of an answer: their names, and the components that they refer to.
+/// Returns the headers of an answer: their names, and the components that they refer to.
 pub(super) fn of(path: &str, status: &str, response: &Value) -> Vec<(&'static str, &'static str)> {
     let mut names = match status {
         // Refused before the request has an id or is counted.

@@ -7,14 +7,14 @@ use super::reference::reference;
 use super::shared::Shared;
 use crate::outer::answers::{ANSWERS, LayerAnswer, PROBES, Reach};
 
-/// What surrounds an operation and answers for it.
+/// Surroundings of an operation, which can answer for it.
 pub(super) struct Surroundings<'path> {
     path: &'path str,
     answers: Vec<&'static LayerAnswer>,
 }
 
 impl<'path> Surroundings<'path> {
-    /// The surroundings of the operations of a path that reach so far.
+    /// Returns the surroundings of the operations of a path that reach so far.
     pub(super) fn of(path: &'path str, reached: &[Reach]) -> Self {
         Surroundings { path, answers: ANSWERS.iter().filter(|answer| reached.contains(&answer.reach)).collect() }
     }
@@ -33,8 +33,8 @@ impl<'path> Surroundings<'path> {
         found.into_iter().map(|answer| (answer.code, answer.message)).collect()
     }
 
-    /// The name of a usual error: that of its codes, such as `PatientNotFound`. Those that all operations can answer are
-    /// part of it only where there is no other.
+    /// Returns the name of a usual error: that of its codes, such as `PatientNotFound`. Those that all operations can
+    /// answer are part of it only where there is no other.
     fn name(&self, status: &str) -> String {
         let errors = self.errors(status);
         let is_of_all = |code: &str| {
@@ -114,7 +114,7 @@ fn complete_error(around: &Surroundings<'_>, status: &str, media: &mut Value, sh
     }
 }
 
-/// What a status means here when its route says nothing more particular.
+/// Returns what a status means here when its route says nothing more particular.
 fn meaning(status: &str) -> &'static str {
     match status {
         "200" => "as asked for",
@@ -161,7 +161,7 @@ fn error_of_route(path: &str, status: &str) -> Option<(&'static str, &'static st
     Some(error)
 }
 
-/// A code as a part of a name: `PatientNotFound` of `patient_not_found`.
+/// Returns a code as a part of a name: `PatientNotFound` of `patient_not_found`.
 fn capitalised(code: &str) -> String {
     let mut name = String::new();
     for word in code.split('_') {

@@ -33,14 +33,14 @@ impl<'schemas> Shared<'schemas> {
         }
     }
 
-    /// A reference to an answer of this name, which is added.
+    /// Returns a reference to an answer of this name, which is added.
     pub(super) fn response(&mut self, name: String, response: Value) -> Value {
         let reference = json!({"$ref": format!("#/components/responses/{name}")});
         self.responses.insert(name, response);
         reference
     }
 
-    /// A reference to an example of this name, which is added.
+    /// Returns a reference to an example of this name, which is added.
     pub(super) fn example(&mut self, name: &str, value: Value) -> Value {
         self.examples.insert(name.to_owned(), json!({ "value": value }));
         json!({"$ref": format!("#/components/examples/{name}")})

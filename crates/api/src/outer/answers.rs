@@ -3,10 +3,10 @@
 //! A route describes its own answer and the errors of what it does. The listener, the layers of [`super::wrap`] and the
 //! extractors of bodies and credentials answer for it without being asked, so that no route can be trusted to name them.
 
-/// What watches over the service, and is neither limited nor refused.
+/// Routes by which a service is watched. They are neither limited nor refused.
 pub(crate) const PROBES: [&str; 2] = ["/livez", "/readyz"];
 
-/// Which operations are answered so.
+/// Operations that are answered so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// All.
@@ -30,7 +30,7 @@ pub(crate) enum Reach {
 pub(crate) struct LayerAnswer {
     /// Status.
     pub status: u16,
-    /// Which operations are answered so.
+    /// Operations that are answered so.
     pub reach: Reach,
     /// Snake-case code for programs.
     pub code: &'static str,

@@ -16,7 +16,7 @@ use serde_json::Value;
 static DOCUMENT: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(include_str!("../../../../docs/openapi.json")).expect("JSON"));
 
-/// A router whose answers are checked.
+/// Returns a router whose answers are checked.
 pub fn checked(router: Router) -> Router {
     router.layer(from_fn(check))
 }
@@ -30,7 +30,8 @@ async fn check(request: Request, next: Next) -> Response {
     response
 }
 
-/// The operation that a request is for, if the document has it. What it has not is refused in general (404, 405).
+/// Returns the operation that a request is for, if the document has it. What it has not is refused in general (404,
+/// 405).
 fn operation(method: &Method, path: &str) -> Option<&'static Value> {
     let templates = DOCUMENT["paths"].as_object()?.iter().filter(|(template, _)| is_of(template, path));
     // `/lake/files` is also of the form `/lake/{name}`.
@@ -60,7 +61,7 @@ fn assert_named(name: &str, responses: &'static Value, response: &Response) {
     }
 }
 
-/// What a value is or refers to.
+/// Returns what a value is or refers to.
 fn referred(value: &'static Value) -> &'static Value {
     let pointer = value["$ref"].as_str().and_then(|path| path.strip_prefix('#'));
     pointer.and_then(|pointer| DOCUMENT.pointer(pointer)).unwrap_or(value)

@@ -9,7 +9,7 @@ use crate::table::{Field, Table, always, assert_fields, or_null};
 /// 22:00 of the evening before, ms.
 const EVENING_MS: i64 = MIDNIGHT_MS - 2 * HOUR_MS;
 
-/// The fields of a night but for its stages, whose kind differs.
+/// Returns the fields of a night but for its stages, whose kind differs.
 fn night_fields(stage: impl Fn(&'static str) -> Field) -> Vec<Field> {
     vec![
         always("date", Date),

@@ -34,7 +34,7 @@ const DERIVED: &str = "INSERT INTO derived (patient, output, key, version, body)
 const DUE: &str = "INSERT INTO due (patient, arrival, data_type, first_us, last_us, ready_ms)
     VALUES ('ada', 7, 1, 1762560000000000, 1762560899999999, $1)";
 
-/// Where nothing is yet.
+/// Returns where nothing is yet.
 fn fresh_address(stores: &Stores, name: &str) -> Address {
     if stores.health.db.is_sqlite() {
         return Address::File(stores.folder.path().join(name));
@@ -42,7 +42,7 @@ fn fresh_address(stores: &Stores, name: &str) -> Address {
     Address::Postgres(testkit::Postgres::start().expect("a server, which the other databases are on").url)
 }
 
-/// A database as a program made it that knew the first migrations only.
+/// Returns a database as a program made it that knew the first migrations only.
 async fn older(address: &Address, all: Migrations, first: usize) -> Db {
     let known = Migrations(&all.0[..first]);
     Db::open("older", address.clone(), Limits::default(), known).await.expect("a database")

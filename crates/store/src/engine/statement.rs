@@ -20,7 +20,7 @@ enum On<'connection> {
 }
 
 impl<'connection> Tx<'connection> {
-    /// Whether statements run on a file of SQLite.
+    /// Returns whether statements run on a file of SQLite.
     pub(crate) fn is_on_sqlite(&self) -> bool {
         matches!(self.0, On::Sqlite(_))
     }

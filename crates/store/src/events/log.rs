@@ -116,7 +116,7 @@ impl EventLog {
         self.follow(cursor, limit, Reader::Client).await
     }
 
-    /// The same for the service itself, with the types that clients are not shown.
+    /// Does the same for the service itself, with the types that clients are not shown.
     pub async fn read_all_after(&self, cursor: &LogCursor, limit: usize) -> Result<Followed> {
         self.follow(cursor, limit, Reader::Service).await
     }

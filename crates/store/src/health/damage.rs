@@ -105,7 +105,7 @@ impl HealthDb {
         self.db.read(async move |tx| tx.query(LIST, &[&behind as &dyn Param, &limit], |row| row.get(0)).await).await
     }
 
-    /// What is damaged, by what is wrong with it.
+    /// Returns what is damaged, by what is wrong with it.
     pub async fn known_damage(&self) -> Result<Vec<DamagedObjects>> {
         let read = |row: &Row<'_>| {
             Ok(DamagedObjects { fault: row.get(0)?, files: row.get::<i64>(1)? as u64, example: row.get(2)? })
@@ -122,7 +122,7 @@ impl HealthDb {
         self.noting_damage(path, opened).await
     }
 
-    /// The size of an object; none when it is not there and nobody needs it.
+    /// Returns the size of an object; none when it is not there and nobody needs it.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when it is a sealed file that is missing.

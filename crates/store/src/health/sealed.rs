@@ -24,7 +24,7 @@ impl HealthDb {
         self.noting_damage(&object.path, opened).await
     }
 
-    /// The same for what writes the rows into another file: damage anywhere in the file must not be taken over.
+    /// Does the same for what writes the rows into another file: damage anywhere in the file must not be taken over.
     pub(crate) async fn open_to_merge(&self, segment: &SegmentRow) -> Result<SegmentReader> {
         let SegmentRow { data_type, object, .. } = segment;
         let compared = verify::compare(&self.objects, object).await;
@@ -33,8 +33,8 @@ impl HealthDb {
         SegmentReader::open(&self.objects, object, *data_type).await
     }
 
-    /// The rows that these segments hold in a range (µs, both ends included); of one channel, or of all. Several
-    /// blocks of a channel follow each other in the order of time.
+    /// Returns the rows that these segments hold in a range (µs, both ends included); of one channel, or of all.
+    /// Several blocks of a channel follow each other in the order of time.
     pub(crate) async fn sealed_rows(
         &self,
         segments: &[SegmentRow],

@@ -24,7 +24,7 @@ use crate::health::reader::merge;
 use crate::health::stored_chunk::ChunkKey;
 use crate::ids::PatientId;
 
-/// How often the catalog is looked at again without having got further.
+/// Number of times that the catalog is looked at again without having got further.
 const LOOKS: usize = 5;
 
 /// What is stored of a period at one moment.
@@ -65,7 +65,7 @@ struct Source {
 }
 
 impl HealthDb {
-    /// What is stored of a period now.
+    /// Returns what is stored of a period now.
     pub async fn period_content(
         &self,
         patient: &PatientId,
@@ -81,7 +81,7 @@ impl HealthDb {
         look.await
     }
 
-    /// The channels that have rows in a period, in their order. Its segment is verified first.
+    /// Returns the channels that have rows in a period, in their order. Its segment is verified first.
     pub async fn channels_of_period(
         &self,
         patient: &PatientId,
@@ -109,7 +109,7 @@ impl HealthDb {
         Err(StoreError::LeaseLost)
     }
 
-    /// The rows of a period within a range of times (µs, both ends included), of one channel or of all.
+    /// Returns the rows of a period within a range of times (µs, both ends included), of one channel or of all.
     pub fn period_rows(
         &self,
         patient: &PatientId,
@@ -142,8 +142,8 @@ impl PeriodRows {
         PeriodRows { verified: Some(verified.clone()), ..self }
     }
 
-    /// The next rows: one block for each channel that has any, all later than what was answered before. `None` at the
-    /// end.
+    /// Returns the next rows: one block for each channel that has any, all later than what was answered before. `None`
+    /// at the end.
     ///
     /// # Errors
     /// [`StoreError::LeaseLost`] when what is stored changes faster than it can be read.
@@ -230,7 +230,7 @@ impl PeriodRows {
 }
 
 impl Source {
-    /// The chunks that reach into a range, whole, in the order of their arrival.
+    /// Returns the chunks that reach into a range, whole, in the order of their arrival.
     async fn chunk_rows(
         &mut self,
         health: &HealthDb,

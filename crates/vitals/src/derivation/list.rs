@@ -38,7 +38,7 @@ impl Derivation {
         self.row_types().chain(derived.flat_map(Derivation::all_row_types)).collect()
     }
 
-    /// Whether values of another derivation are among its inputs.
+    /// Returns whether values of another derivation are among its inputs.
     pub fn takes(&self, other: &Derivation) -> bool {
         self.inputs.iter().any(|input| match input {
             Input::Derived(id) => *id == other.id,
@@ -61,7 +61,7 @@ pub fn figures() -> impl Iterator<Item = &'static Figure> {
     })
 }
 
-/// Whether anything is derived from rows of a type.
+/// Returns whether anything is derived from rows of a type.
 pub fn is_input(data_type: DataType) -> bool {
     DERIVATIONS.iter().any(|derivation| derivation.row_types().any(|input| input == data_type))
 }

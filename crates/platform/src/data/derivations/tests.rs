@@ -124,7 +124,7 @@ impl Memory {
         }
     }
 
-    /// The newest time that latest values or an entry of NEWS are of, ms.
+    /// Returns the newest time that latest values or an entry of NEWS are of, ms.
     fn newest_scored_ms(&self) -> Option<i64> {
         let entry = self.derived.of(Output::News).next_back().map(|(time_ms, _)| time_ms);
         self.latest.scored_ms().max(entry)

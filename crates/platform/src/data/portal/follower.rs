@@ -18,7 +18,7 @@ use crate::data::Data;
 use crate::data::events::LogPage;
 use crate::data::patient_rows::ROWS_AT_ONCE;
 
-/// How often the logs are read when nothing wakes the task.
+/// Interval at which the logs are read when nothing wakes the task.
 const POLL: Duration = Duration::from_millis(500);
 /// Changes within this time after a read wait for the next one, so that many syncs are one read.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -88,7 +88,7 @@ async fn publish(data: &Data, mut published: Cursor) -> Result<bool> {
     }
 }
 
-/// What a listener has missed that comes back to a study.
+/// Returns what a listener has missed that comes back to a study.
 pub(super) async fn missed(data: &Data, group_code: &GroupCode, last_seen: &str) -> Result<VecDeque<BoardEvent>> {
     let reload = || VecDeque::from([BoardEvent::Reload]);
     let Ok(last_seen) = last_seen.parse::<Cursor>() else { return Ok(reload()) };
@@ -188,7 +188,7 @@ impl Changes {
     }
 }
 
-/// The rows of those among some patients that wanted studies hold now.
+/// Returns the rows of those among some patients that wanted studies hold now.
 async fn rows_of(
     data: &Data,
     patients: &BTreeSet<PatientId>,

@@ -9,7 +9,7 @@ use super::output::Output;
 use super::sections::{AGGREGATES_OF_A_DAY, frozen_day};
 
 impl Figure {
-    /// The derivation of the figure.
+    /// Returns the derivation of the figure.
     pub(super) const fn derivation(self, id: &'static str, version: i64) -> Derivation {
         Derivation {
             id,
