@@ -3,7 +3,7 @@
 import os
 import tempfile
 
-from sources import circles, functions, ids_as_text, rust, text, typescript
+from sources import circles, functions, ids_as_text, openings, rust, text, typescript
 
 RUST_CIRCLES = {
     # By paths of the crate and of the parent, inside braces, by an alias.
@@ -95,6 +95,17 @@ mod tests { pub fn tested(id: &str) {} }
 """
 
 
+OPENINGS = """//! A file.
+//! What follows is no opening.
+/// What it holds.
+/// How long.
+fn f() {}
+    /// Whatever is left.
+// What is no documentation.
+//// Nor is this.
+"""
+
+
 def found_in(files, with_named=True):
     """The circles of some planted files, as sets of paths; also those that go through files that are only named."""
     with tempfile.TemporaryDirectory() as folder:
@@ -148,6 +159,8 @@ def run():
         expect("identifiers of other crates", ids_found_in("crates/bracelet/src/a.rs", IDS_AS_TEXT), []),
         expect("allowance", ids_found_in("crates/api/src/parameters.rs", "pub fn one(key: &str, id: &str) {}"), [("one", "id")]),
         expect("allowances that nothing needs", ids_as_text.unused({}), sorted(ids_as_text.ALLOWED)),
+        expect("openings", list(openings.of(OPENINGS)), ["A file.", "What it holds.", "Whatever is left."]),
+        expect("openings that ask", openings.counts({"a.rs": text.Text("a.rs", OPENINGS)}), (1, 3)),
         expect("lines of comments", (counted.comment_lines, counted.code_lines()), ({1, 2}, {1, 3})),
     ]
     return 0 if all(held) else 1
