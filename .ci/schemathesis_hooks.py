@@ -28,7 +28,7 @@ ENDS_TOKEN = {
 
 
 def enrol():
-    """A patient who has used his voucher: uuid and tokens."""
+    """A patient who has used their voucher: uuid and tokens."""
     session = requests.Session()
     session.trust_env = False
     key = {"X-Api-Key": SETTING["KEY"]}

@@ -6,9 +6,10 @@ import re
 TOKEN = re.compile(r"[A-Za-z_]\w*|::|->|=>|\d[\w.]*|\S")
 WORD = re.compile(r"[A-Za-z_]\w*$")
 DEFINES = {"fn", "struct", "enum", "union", "trait", "type", "const", "static"}
-# What may stand between `const` and the word that says what is defined.
+# What may come between `const` and the word that says what is defined.
 QUALIFIERS = {"unsafe", "async", "extern", "const"}
 TEST_ATTRIBUTE = re.compile(r"#\s*\[\s*cfg\s*\(\s*(?:all\s*\(\s*)?test\b[^\]]*\]")
+MODULE_OF_FILE = re.compile(r"\bmod\s+(\w+)\s*;")
 PATH_ATTRIBUTE = re.compile(r'#\[path\s*=\s*"([^"]+)"\]\s*(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)')
 # Items end at `;` or at their closing brace, anything else (a field, an arm, a variant) also at a comma.
 ITEM_WORDS = {"pub", "fn", "mod", "impl", "struct", "enum", "trait", "const", "static", "type", "use", "async", "unsafe",
@@ -72,8 +73,10 @@ def test_ranges(code):
 
 
 def without_tests(code):
+    """The code without what tests alone see of this file. Files of tests stay declared: they import each other as all do."""
     for start, end in test_ranges(code):
-        code = code[:start] + re.sub(r"[^\n]", " ", code[start:end]) + code[end:]
+        if not MODULE_OF_FILE.search(code, start, end):
+            code = code[:start] + re.sub(r"[^\n]", " ", code[start:end]) + code[end:]
     return code
 
 
@@ -81,7 +84,7 @@ def test_modules(text):
     """Names of the files' modules that are declared for tests only: `#[cfg(test)] mod tests;`."""
     names = set()
     for start, end in test_ranges(text.code):
-        names.update(re.findall(r"\bmod\s+(\w+)\s*;", text.code[start:end]))
+        names.update(MODULE_OF_FILE.findall(text.code, start, end))
     return names
 
 
@@ -253,7 +256,7 @@ def files_named(module, path, busy=frozenset()):
 def imports(sources):
     """{file: {file: names}} twice: of the files that define what is taken, and of those that are named on the way there.
 
-    Declarations of modules and what only tests see are no imports.
+    Declarations of modules are no imports, and neither is what only tests see of a file that they share with other code.
     """
     defining, naming = {}, {}
     for root in roots(sources):
@@ -265,6 +268,9 @@ def imports(sources):
             for name, target, named in taken(module):
                 if isinstance(target, tuple):
                     add_edge(defining, module.file, target[0], target[1])
+                elif target and name in module.used:
+                    # Who imports a module sees all of its file, also where only a child of it is used.
+                    add_edge(naming, module.file, target.file, name)
                 for file in named:
                     add_edge(naming, module.file, file, name)
     return defining, naming

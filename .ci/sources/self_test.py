@@ -3,7 +3,7 @@
 import os
 import tempfile
 
-from sources import circles, functions, ids_as_text, rust, text, typescript
+from sources import circles, functions, ids_as_text, openings, rust, text, typescript
 
 RUST_CIRCLES = {
     # By paths of the crate and of the parent, inside braces, by an alias.
@@ -29,6 +29,16 @@ RUST_CIRCLES = {
     "e/src/base.rs": "pub struct Base;\n",
     "e/src/parent/mod.rs": "use crate::base::Base;\nmod child;\npub fn call(_: Base) { child::run() }\n",
     "e/src/parent/child.rs": "use super::*;\npub fn run() { let _ = Base; }\n",
+    # By a module that is imported for one of its children, which itself is in no circle.
+    "f/src/lib.rs": "mod list;\nmod topic;\n",
+    "f/src/list.rs": "use super::topic;\npub static ALL: u8 = topic::leaf::LEAF;\n",
+    "f/src/topic/mod.rs": "pub mod leaf;\npub fn all() -> u8 { crate::list::ALL }\n",
+    "f/src/topic/leaf.rs": "pub const LEAF: u8 = 1;\n",
+    # Between files that hold nothing but tests.
+    "g/src/lib.rs": "#[cfg(test)]\nmod contract;\n",
+    "g/src/contract/mod.rs": "mod bracelets;\nmod people;\n",
+    "g/src/contract/bracelets.rs": "use super::people::account;\npub fn bracelet() { account() }\n",
+    "g/src/contract/people.rs": "use super::bracelets::bracelet;\npub fn account() {}\nfn worn() { bracelet() }\n",
 }
 RUST_ONE_WAY = {
     "src/lib.rs": "mod face;\nmod engine;\nmod base;\nmod user;\nmod macros;\nmod speaker;\npub use user::User;\npub use speaker::speak;\n",
@@ -79,9 +89,20 @@ IDS_AS_IDS = """fn own(id: &str) {}
 pub(crate) fn of_the_crate(id: &str) {}
 pub fn typed(id: &PatientId, text: &str, valid: &str, name: String) {}
 pub fn handed_over(key: impl Fn(&str) -> bool, groups: &BTreeMap<GroupCode, String>) {}
-// pub fn told(id: &str) {}
+// pub fn shown(id: &str) {}
 #[cfg(test)]
 mod tests { pub fn tested(id: &str) {} }
+"""
+
+
+OPENINGS = """//! A file.
+//! What follows is no opening.
+/// What it holds.
+/// How long.
+fn f() {}
+    /// Whatever is left.
+// What is no documentation.
+//// Nor is this.
 """
 
 
@@ -116,11 +137,12 @@ def run():
         expect("circles of Rust", found_in(RUST_CIRCLES), [
             {"a/src/one.rs", "a/src/two.rs"}, {"b/src/inner.rs", "b/src/lib.rs", "b/src/outer.rs"},
             {"c/src/parent/mod.rs", "c/src/parent/child.rs"}, {"d/src/face/mod.rs", "d/src/face/user.rs"},
-            {"e/src/parent/mod.rs", "e/src/parent/child.rs"},
+            {"e/src/parent/mod.rs", "e/src/parent/child.rs"}, {"f/src/list.rs", "f/src/topic/mod.rs"},
+            {"g/src/contract/bracelets.rs", "g/src/contract/people.rs"},
         ]),
         expect("circles of definitions", found_in(RUST_CIRCLES, with_named=False), [
             {"a/src/one.rs", "a/src/two.rs"}, {"b/src/inner.rs", "b/src/outer.rs"},
-            {"c/src/parent/mod.rs", "c/src/parent/child.rs"},
+            {"c/src/parent/mod.rs", "c/src/parent/child.rs"}, {"g/src/contract/bracelets.rs", "g/src/contract/people.rs"},
         ]),
         expect("no circle of Rust", found_in(RUST_ONE_WAY), []),
         expect("circles of TypeScript", found_in(TYPESCRIPT_CIRCLES), [{"a.ts", "b.ts", "c/index.tsx", "d.ts"}, {"e.ts", "f.ts"}]),
@@ -137,6 +159,8 @@ def run():
         expect("identifiers of other crates", ids_found_in("crates/bracelet/src/a.rs", IDS_AS_TEXT), []),
         expect("allowance", ids_found_in("crates/api/src/parameters.rs", "pub fn one(key: &str, id: &str) {}"), [("one", "id")]),
         expect("allowances that nothing needs", ids_as_text.unused({}), sorted(ids_as_text.ALLOWED)),
+        expect("openings", list(openings.of(OPENINGS)), ["A file.", "What it holds.", "Whatever is left."]),
+        expect("openings that ask", openings.counts({"a.rs": text.Text("a.rs", OPENINGS)}), (1, 3)),
         expect("lines of comments", (counted.comment_lines, counted.code_lines()), ({1, 2}, {1, 3})),
     ]
     return 0 if all(held) else 1

@@ -11,7 +11,7 @@ RUST_PIECES = re.compile(
     r"|(?P<char>b?'(?:\\(?:u\{[^}]*\}|x..|.)|[^'\\\n])')",
     re.S,
 )
-# A regular expression may hold quotes and slashes: it stands where a value may begin.
+# A regular expression may hold quotes and slashes: it is looked for where a value may begin.
 TYPESCRIPT_PIECES = re.compile(
     r"(?P<line>//[^\n]*)|(?P<block>/\*.*?\*/)|(?P<string>\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')"
     r"|(?P<raw>`(?:\\.|[^`\\])*`)|(?P<char>(?<=[(,=:\[!&|?;{}])\s*/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n])+/)",

@@ -44,7 +44,7 @@ fn folder(variable: &str) -> Result<PathBuf, String> {
     std::env::var(variable).map(PathBuf::from).map_err(|_| format!("{variable} is not set"))
 }
 
-/// What lies in a folder of sources.
+/// Returns what lies in a folder of sources.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let listed = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let paths = listed.filter_map(Result::ok).map(|entry| entry.path());
@@ -114,7 +114,7 @@ fn run(command: &mut Command, name: &str) -> Result<(), String> {
     Err(format!("`{name}` failed for the portal's pages; its output follows"))
 }
 
-/// The table of the bundled files as Rust.
+/// Returns the table of the bundled files as Rust.
 fn table(dist: &Path) -> Result<String, String> {
     let mut files = Vec::new();
     gather(dist, &mut files)?;

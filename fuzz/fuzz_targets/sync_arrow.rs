@@ -31,7 +31,7 @@ fn change_in_place(bytes: &mut [u8], seed: u32) {
     window[left..].copy_from_slice(&before[left..]);
 }
 
-/// The type's byte, the mark, the length, and as many bytes.
+/// Returns the type's byte, the mark, the length, and as many bytes.
 fn end_of_first_message(bytes: &[u8]) -> Option<usize> {
     let length = bytes.get(5..9)?.first_chunk::<4>()?;
     let length = usize::try_from(i32::from_le_bytes(*length)).ok()?;

@@ -1,11 +1,7 @@
-"""The scenario with the client of openapi-python-client."""
+"""The client of openapi-python-client."""
 
-import datetime
-import os
-import time
-import urllib.request
-
-from python_client import AuthenticatedClient, Client, models
+import scenario
+from python_client import AuthenticatedClient, Client as AnonymousClient, models
 from python_client.api.exports import integration_get_export_export_id, integration_post_create_export_uuid
 from python_client.api.logins import health_post_login, users_post_login
 from python_client.api.patients import integration_get_groups_group_code_patients
@@ -13,65 +9,47 @@ from python_client.api.raw_metrics import health_get_raw_metrics_raw_metric_type
 from python_client.api.summaries import integration_get_patients_uuid_summary_date
 from python_client.api.sync import health_post_sync
 
-ABOUT = {name.removeprefix("SCENARIO_"): value for name, value in os.environ.items() if name.startswith("SCENARIO_")}
+SERVICE = {"base_url": scenario.ABOUT["URL"], "raise_on_unexpected_status": True}
 
 
-def until(ask, is_there):
-    """What is derived comes a moment after the sync that it is made of."""
-    for _ in range(100):
-        answer = ask()
-        if is_there(answer):
-            return answer
-        time.sleep(0.2)
-    raise SystemExit("what was waited for did not come")
+class Client:
+    def log_in(self, email, password):
+        anyone = AnonymousClient(**SERVICE)
+        users = users_post_login.sync(client=anyone, body=models.LoginRequest(email=email, password=password))
+        health = health_post_login.sync(client=anyone, body=models.TokenExchange(user_api_token=users.token))
+        self.patient = AuthenticatedClient(**SERVICE, token=health.token)
+        key = scenario.ABOUT["KEY"]
+        self.researcher = AuthenticatedClient(**SERVICE, token=key, prefix="", auth_header_name="X-Api-Key")
+
+    def sync(self, columns):
+        sync = models.Sync.from_dict({"data": {"activity": columns}})
+        return health_post_sync.sync(client=self.patient, body=sync).types["activity"].stored
+
+    def latest_heart_rate(self, group, uuid):
+        latest = models.IntegrationGetGroupsGroupCodePatientsWithLatestValues("1")
+        read = integration_get_groups_group_code_patients.sync
+        rows = read(group, client=self.researcher, with_latest_values=latest)
+        values = next(row for row in rows if str(row.uuid) == uuid).latest_values
+        # What is not there is a value of its own here, which is false.
+        return (values and values.heart_rate) or None
+
+    def heart_rate_slots(self, uuid, day):
+        slots = models.IntegrationGetPatientsUuidSummaryDateIncludeSlots("1")
+        read = integration_get_patients_uuid_summary_date.sync
+        section = read(uuid, day, client=self.researcher, include_slots=slots).heart_rate
+        return [slot for slot in (section and section.slots) or [] if slot.bpm is not None]
+
+    def heart_rates(self, begin, end):
+        metric = models.HealthGetRawMetricsRawMetricTypeRawMetricType("activity")
+        read = health_get_raw_metrics_raw_metric_type.sync
+        return [row.bpm for row in read(metric, client=self.patient, from_date=begin, to_date=end)]
+
+    def export(self, uuid, date_from, date_to):
+        order = models.ExportRequest(types=["activity"], client_date_from=date_from, client_date_to=date_to)
+        return integration_post_create_export_uuid.sync(uuid, client=self.researcher, body=order).id
+
+    def download_url(self, export):
+        return integration_get_export_export_id.sync(export, client=self.researcher).download_url or None
 
 
-def iso(ms):
-    return datetime.datetime.fromtimestamp(ms / 1000, datetime.timezone.utc)
-
-
-def main():
-    anyone = Client(base_url=ABOUT["URL"], raise_on_unexpected_status=True)
-    request = models.LoginRequest(email=ABOUT["EMAIL"], password=ABOUT["PASSWORD"])
-    users = users_post_login.sync(client=anyone, body=request)
-    health = health_post_login.sync(client=anyone, body=models.TokenExchange(user_api_token=users.token))
-    patient = AuthenticatedClient(base_url=ABOUT["URL"], token=health.token, raise_on_unexpected_status=True)
-    researcher = AuthenticatedClient(
-        base_url=ABOUT["URL"], token=ABOUT["KEY"], prefix="", auth_header_name="X-Api-Key", raise_on_unexpected_status=True
-    )
-
-    begin, minutes = int(ABOUT["BEGIN_MS"]), int(ABOUT["MINUTES"])
-    times = [begin + minute * 60_000 for minute in range(minutes)]
-    columns = {"timestamp": times, "bpm": [60 + minute for minute in range(minutes)], "wearing": 4}
-    receipt = health_post_sync.sync(client=patient, body=models.Sync.from_dict({"data": {"activity": columns}}))
-    stored = receipt.types["activity"].stored
-
-    list_of_study = lambda: integration_get_groups_group_code_patients.sync(
-        ABOUT["GROUP"], client=researcher, with_latest_values=models.IntegrationGetGroupsGroupCodePatientsWithLatestValues("1")
-    )
-    own = lambda rows: next(row for row in rows if str(row.uuid) == ABOUT["UUID"])
-    listed = until(list_of_study, lambda rows: own(rows).latest_values and own(rows).latest_values.heart_rate)
-    latest = own(listed).latest_values.heart_rate
-
-    day = datetime.date.fromisoformat(ABOUT["DATE"])
-    read = lambda: integration_get_patients_uuid_summary_date.sync(ABOUT["UUID"], day, client=researcher, include_slots=models.IntegrationGetPatientsUuidSummaryDateIncludeSlots("1"))
-    measured = lambda day: [slot for slot in (day.heart_rate and day.heart_rate.slots) or [] if slot.bpm is not None]
-    slots = measured(until(read, lambda day: len(measured(day)) == minutes // 5))
-
-    rows = health_get_raw_metrics_raw_metric_type.sync(
-        models.HealthGetRawMetricsRawMetricTypeRawMetricType("activity"), client=patient, from_date=iso(times[0]), to_date=iso(times[-1])
-    )
-    assert [row.bpm for row in rows] == columns["bpm"], rows
-
-    order = models.ExportRequest(
-        types=["activity"], client_date_from=f"{ABOUT['DATE']}T00:00:00", client_date_to=f"{ABOUT['DATE']}T23:59:59"
-    )
-    begun = integration_post_create_export_uuid.sync(ABOUT["UUID"], client=researcher, body=order)
-    ask = lambda: integration_get_export_export_id.sync(begun.id, client=researcher)
-    done = until(ask, lambda export: export.download_url)
-    with urllib.request.urlopen(done.download_url, timeout=20) as archive:
-        first = archive.read(2).decode()
-    print(f"stored {stored} latest {latest:.0f} slots {len(slots)} rows {len(rows)} archive {first}")
-
-
-main()
+scenario.run(Client())

@@ -106,7 +106,7 @@ async fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// A row a minute with every vital sign.
+/// Returns a row a minute with every vital sign.
 fn activity(rows: i64) -> Block {
     let mut block = Block::empty(DataType::Activity, Channel::default());
     block.times_us = (DAY_MINUTES - rows..DAY_MINUTES).map(|minute| (MIDNIGHT_MS + minute * 60_000) * 1000).collect();
@@ -152,7 +152,7 @@ async fn measure(router: &Router, name: &str, path: &str, cookie: &str) -> Resul
     Ok(())
 }
 
-/// A cookie of the portal.
+/// Returns a cookie of the portal.
 async fn sign_in(router: &Router, email: &str, password: &str) -> Result<String, Failure> {
     let body = format!("{{\"email\":\"{email}\",\"password\":\"{password}\"}}");
     let request = Request::post("/portal/session").header("content-type", "application/json").body(Body::from(body))?;
@@ -161,7 +161,7 @@ async fn sign_in(router: &Router, email: &str, password: &str) -> Result<String,
     Ok(cookie.split(';').next().unwrap_or_default().to_owned())
 }
 
-/// What all threads together have computed so far, ms, where the system reports it.
+/// Returns what all threads together have computed so far, ms, where the system reports it.
 fn cpu_ms() -> f64 {
     let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().filter_map(Result::ok);
     let of = |thread: std::fs::DirEntry| {
@@ -171,7 +171,7 @@ fn cpu_ms() -> f64 {
     threads.map(of).sum::<f64>() / 1e6
 }
 
-/// The most memory that the process has held, where the system reports it.
+/// Returns the most memory that the process has held, where the system reports it.
 fn most_memory() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM"));

@@ -94,7 +94,8 @@ fn cpu_time() -> Duration {
     Duration::from_nanos(threads.flatten().filter_map(of_thread).sum())
 }
 
-/// How long a login with a wrong password takes. Each attempt comes from another address, so that none has to wait.
+/// Returns how long a login with a wrong password takes. Each attempt comes from another address, so that none has to
+/// wait.
 async fn refused(router: &Router, mut body: Value, attempt: u32) -> Result<Duration, Failure> {
     body["password"] = json!("not the password");
     let mut request =

@@ -23,7 +23,7 @@ pub struct Fields {
     errors: FieldFaults,
 }
 
-/// Where a text ceases to be JSON. The parser's own words are those of its inside.
+/// Returns where a text ceases to be JSON. The parser's own words are those of its inside.
 pub(crate) fn place_of(error: &serde_json::Error) -> String {
     if error.is_eof() {
         return "it ends too early".to_owned();
@@ -34,7 +34,7 @@ pub(crate) fn place_of(error: &serde_json::Error) -> String {
 /// The largest number that is written with as few characters as the smallest that no f64 holds.
 const STILL_A_NUMBER: &[u8] = b"1e308";
 
-/// The JSON with numbers in the place of those that are too large for an f64; `None` when there are none.
+/// Returns the JSON with numbers in the place of those that are too large for an f64; `None` when there are none.
 ///
 /// What takes their place is out of every range too, so that it is reported at the place of the number and not of the
 /// whole body. Nothing moves: the shortest number that is too large has as many characters as what replaces it.
@@ -107,7 +107,7 @@ impl Fields {
         }
     }
 
-    /// A text that has to be there; empty when it is not, which [`Fields::finish`] then reports.
+    /// Returns a text that has to be there; empty when it is not, which [`Fields::finish`] then reports.
     pub fn required_text(&mut self, field: &str) -> String {
         let text = self.text(field);
         // One reason per field: "must be a text" and "is required" together would contradict each other.
@@ -117,7 +117,7 @@ impl Fields {
         text.unwrap_or_default()
     }
 
-    /// A text that may be absent or null.
+    /// Returns a text that may be absent or null.
     pub fn text(&mut self, field: &str) -> Option<String> {
         match self.values.remove(field)? {
             Value::Null => None,
@@ -128,7 +128,7 @@ impl Fields {
         }
     }
 
-    /// A number that may be absent or null.
+    /// Returns a number that may be absent or null.
     pub fn number(&mut self, field: &str) -> Option<f64> {
         match self.values.remove(field)? {
             Value::Null => None,
@@ -137,7 +137,7 @@ impl Fields {
         }
     }
 
-    /// An integer that may be absent or null.
+    /// Returns an integer that may be absent or null.
     pub fn integer(&mut self, field: &str) -> Option<i64> {
         match self.values.remove(field)? {
             Value::Null => None,
@@ -146,7 +146,7 @@ impl Fields {
         }
     }
 
-    /// An integer that has to be there; `None` when it is not, which [`Fields::finish`] then reports.
+    /// Returns an integer that has to be there; `None` when it is not, which [`Fields::finish`] then reports.
     pub fn required_integer(&mut self, field: &str) -> Option<i64> {
         let number = self.integer(field);
         if number.is_none() && !self.errors.contains_key(field) {
@@ -164,7 +164,7 @@ impl Fields {
         }
     }
 
-    /// A list of texts, which may be absent or null.
+    /// Returns a list of texts, which may be absent or null.
     pub fn texts(&mut self, field: &str) -> Option<Vec<String>> {
         let text = |value: Value| match value {
             // PostgreSQL refuses NUL, also in what is only looked up.
@@ -188,7 +188,7 @@ impl Fields {
         }
     }
 
-    /// An object that may be absent or null.
+    /// Returns an object that may be absent or null.
     pub fn object(&mut self, field: &str) -> Option<Map<String, Value>> {
         match self.values.remove(field)? {
             Value::Null => None,
@@ -197,7 +197,7 @@ impl Fields {
         }
     }
 
-    /// A list of objects that has to be there, each to be read by itself; empty when it is not there, which
+    /// Returns a list of objects that has to be there, each to be read by itself; empty when it is not there, which
     /// [`Fields::finish`] then reports. What `read` finds wrong of the first is reported as of `field.0.…`.
     pub fn required_list<T>(&mut self, field: &str, read: impl Fn(&mut Fields) -> T) -> Vec<T> {
         let elements = match self.values.remove(field) {
@@ -234,7 +234,7 @@ impl Fields {
         if self.errors.is_empty() { Ok(()) } else { Err(PlatformError::Invalid(self.errors)) }
     }
 
-    /// What is wrong of the fields so far, for an operation that refuses it together with what it finds itself.
+    /// Returns what is wrong of the fields so far, for an operation that refuses it together with what it finds itself.
     pub fn into_faults(self) -> FieldFaults {
         self.errors
     }

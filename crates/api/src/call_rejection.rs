@@ -6,7 +6,7 @@ use platform::PlatformError;
 
 use crate::platform_status::platform_status;
 
-/// Why nobody is taken to be calling.
+/// Reason why nobody is taken to be calling.
 #[derive(Debug, thiserror::Error)]
 pub enum CallRejection {
     /// Nothing says who calls.
@@ -40,7 +40,7 @@ impl CallRejection {
     }
 }
 
-/// The text of a header; none when it is not there or empty.
+/// Returns the text of a header; none when it is not there or empty.
 pub(crate) fn header_text<'parts>(parts: &'parts Parts, name: &str) -> Result<Option<&'parts str>, CallRejection> {
     let mut values = parts.headers.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };

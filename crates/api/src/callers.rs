@@ -59,7 +59,7 @@ impl Proven {
         Proven(Arc::new(Proof { is_set: AtomicBool::new(false), share: Mutex::new(share) }))
     }
 
-    /// Whether the credential of the request has proven valid.
+    /// Returns whether the credential of the request has proven valid.
     pub(crate) fn is_set(&self) -> bool {
         self.0.is_set.load(Ordering::Relaxed)
     }
@@ -75,13 +75,13 @@ pub(crate) fn prove(parts: &Parts) {
 }
 
 impl Callers {
-    /// Who sends a request.
+    /// Returns who sends a request.
     pub(crate) fn caller(&self, uri: &Uri, headers: &HeaderMap, address: Option<IpAddr>) -> Caller {
         let credential = credential_of(uri, headers).map(|credential| self.hasher.hash_one(credential));
         Caller { credential, address: self.hasher.hash_one(address.map(neighbourhood)) }
     }
 
-    /// Whether the credential has proven valid before.
+    /// Returns whether the credential has proven valid before.
     pub(crate) fn is_known(&self, caller: Caller) -> bool {
         caller.credential.is_some_and(|credential| self.shard(credential).contains(&credential))
     }
@@ -102,8 +102,8 @@ impl Callers {
     }
 }
 
-/// The credential of a request, wherever an extractor may take it from, in the extractors' order. The same credential
-/// written in another way is the same here.
+/// Returns the credential of a request, wherever an extractor may take it from, in the extractors' order. The same
+/// credential written in another way is the same here.
 fn credential_of<'request>(uri: &'request Uri, headers: &'request HeaderMap) -> Option<Cow<'request, [u8]>> {
     let query = uri.query().unwrap_or_default();
     let is_escaped = query.contains(['%', '+']);
@@ -124,7 +124,8 @@ fn credential_of<'request>(uri: &'request Uri, headers: &'request HeaderMap) -> 
     ["x-api-key", "x-health-token"].into_iter().find_map(header).or_else(cookie)
 }
 
-/// The network of an address: addresses that one customer of a network has at their disposal count together, of IPv6 the /64.
+/// Returns the network of an address: addresses that one customer of a network has at their disposal count together, of
+/// IPv6 the /64.
 pub fn neighbourhood(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),

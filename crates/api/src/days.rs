@@ -19,12 +19,12 @@ const DAYS_WITHOUT_SLOTS: usize = 64;
 /// The name of all figures beyond the specification, in `types` and in answers.
 pub(crate) const EXTRA: &str = "extra";
 
-/// How days are to be shown.
+/// Form in which days are shown.
 #[derive(Clone, Debug)]
 pub(crate) struct DayForm {
-    /// What is wanted in addition to the sections.
+    /// Parts that are shown in addition to the sections.
     pub parts: DayParts,
-    /// Which sections.
+    /// Sections that are shown.
     pub sections: Vec<Section>,
 }
 
@@ -54,18 +54,18 @@ impl DayForm {
         Ok(form)
     }
 
-    /// How many days are written at once.
+    /// Returns how many days are written at once.
     fn at_once(&self) -> usize {
         if self.parts.slots { DAYS_WITH_SLOTS } else { DAYS_WITHOUT_SLOTS }
     }
 }
 
-/// A date in a path or a query. Invalid when it is not one.
+/// Returns a date in a path or a query. Invalid when it is not one.
 pub(crate) fn date(field: &str, text: &str) -> std::result::Result<LocalDay, PlatformError> {
     LocalDay::parse(text).ok_or_else(|| PlatformError::invalid(field, "must be a date as YYYY-MM-DD"))
 }
 
-/// A date in a query. Invalid when it is not there or not one.
+/// Returns a date in a query. Invalid when it is not there or not one.
 pub(crate) fn required_date(
     parameters: &Parameters,
     field: &'static str,
@@ -73,7 +73,7 @@ pub(crate) fn required_date(
     date(field, parameters.one(field).ok_or_else(|| PlatformError::invalid(field, "is required"))?)
 }
 
-/// An answer of one day.
+/// Returns an answer of one day.
 pub(crate) async fn one_day(day: PatientDay, form: DayForm) -> Result<Response> {
     // A day with slots is some hundred kilobytes of text.
     let written = runtime::blocking("write a day", move || {
@@ -85,7 +85,7 @@ pub(crate) async fn one_day(day: PatientDay, form: DayForm) -> Result<Response> 
     Ok(([(CONTENT_TYPE, "application/json")], out).into_response())
 }
 
-/// How many days are in one answer.
+/// Number of days in one answer.
 pub(crate) enum Arrangement {
     /// An object with a member for each patient.
     ByPatient,
@@ -93,7 +93,7 @@ pub(crate) enum Arrangement {
     Listed(Frame),
 }
 
-/// An answer of many days, which come batch by batch.
+/// Returns an answer of many days, which come batch by batch.
 pub(crate) async fn many_days<Batches>(batches: Batches, form: DayForm, arrangement: Arrangement) -> Result<Response>
 where
     Batches: Stream<Item = platform::Result<Vec<PatientDay>>> + Send + 'static,

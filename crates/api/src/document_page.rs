@@ -12,7 +12,7 @@ use utoipa_swagger_ui::{Config, SwaggerUi, oauth};
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The page and its files.
+/// Returns the page and its files.
 pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     let config = Config::from("/openapi.json")
         .use_base_layout()
@@ -29,7 +29,7 @@ pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
         .route_layer(SetResponseHeaderLayer::overriding(CACHE_CONTROL, kept_for))
 }
 
-/// How long a browser may keep an answer, where that is not what holds for all.
+/// Returns how long a browser may keep an answer, where that is not what holds for all.
 fn kept_for(answer: &Response) -> Option<HeaderValue> {
     let kind = answer.headers().get(CONTENT_TYPE)?.as_bytes();
     // The files are large and change with the program only. Where OAuth comes back to a page, its address holds a code.
@@ -67,7 +67,7 @@ mod tests {
         text
     }
 
-    /// What a page loads.
+    /// Returns what a page loads.
     fn named(page: &str) -> Vec<String> {
         let after = |name: &'static str| page.split(name).skip(1).filter_map(|rest| rest.split('"').next());
         let all = after("src=\"").chain(after("href=\""));

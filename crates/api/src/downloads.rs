@@ -18,12 +18,13 @@ use crate::error::{ApiError, ErrorBody, Result, broken_off};
 use crate::parameters::Parameters;
 use crate::state::ApiState;
 
-/// The routes.
+/// Returns the routes.
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(download))
 }
 
-/// A file, or a range of it. The address comes from `downloadUrl` or from the listing of the lake and needs nothing else.
+/// Returns a file, or a range of it. The address comes from `downloadUrl` or from the listing of the lake and needs
+/// nothing else.
 #[utoipa::path(get, path = "/downloads/{name}", tag = "exports",
     params(("name" = String, Path, description = "what the file is saved as"), ("object" = String, Query),
         ("expires" = i64, Query, description = "end of the link, seconds since 1970"), ("signature" = String, Query),
@@ -106,8 +107,8 @@ fn content_type(name: &str) -> &'static str {
     }
 }
 
-/// A single range of bytes. What is not understood, several ranges among it, is answered with the whole file, as RFC 9110
-/// allows.
+/// Returns a single range of bytes. What is not understood, several ranges among it, is answered with the whole file,
+/// as RFC 9110 allows.
 fn byte_range(text: &str) -> Option<ByteRange> {
     let (first, last) = text.trim().strip_prefix("bytes=")?.split_once('-')?;
     let number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten();

@@ -22,7 +22,7 @@ const RETRY_DAMAGED_AFTER_S: u64 = 300;
 /// Seconds after which a client may try again when there was too much to do.
 pub(crate) const RETRY_OVERLOAD_AFTER_S: u64 = 2;
 
-/// Why a request is not answered with what it asked for.
+/// Reason why a request is not answered with what it asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
     /// The operation was not done.
@@ -55,7 +55,7 @@ pub enum ApiError {
     },
 }
 
-/// What handlers answer.
+/// Result of a handler.
 pub type Result<T> = std::result::Result<T, ApiError>;
 
 /// The body of every error.
@@ -68,7 +68,7 @@ pub struct ErrorBody {
     /// Snake-case code for programs.
     #[schema(example = "invalid")]
     pub code: String,
-    /// What is wrong, by field; with status 422 only.
+    /// Faults by field; with status 422 only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = json!({"date": ["is required"]}))]
     pub errors: Option<BTreeMap<String, Vec<String>>>,
@@ -83,14 +83,14 @@ pub struct ErrorBody {
 }
 
 impl ErrorBody {
-    /// A body without fields.
+    /// Makes a body without fields.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         ErrorBody { message: message.into(), code: code.into(), errors: None, error: None, error_description: None }
     }
 }
 
 impl ApiError {
-    /// The error of an OAuth client that calls, which reads `error` whatever went wrong.
+    /// Returns the error of an OAuth client that calls, which reads `error` whatever went wrong.
     pub(crate) fn of_oauth(error: PlatformError) -> Self {
         match error {
             PlatformError::TooMany { retry_after_s } => ApiError::OauthSlowed { retry_after_s },
@@ -138,7 +138,7 @@ impl ApiError {
         }
     }
 
-    /// What a client may know of damaged data: which they are, and nothing of how they are stored.
+    /// Returns what a client may know of damaged data: which they are, and nothing of how they are stored.
     fn damage(&self) -> Option<String> {
         match self.platform()? {
             PlatformError::Store(StoreError::DamagedRows(rows)) => Some(rows.sentence()),
@@ -149,7 +149,7 @@ impl ApiError {
         }
     }
 
-    /// What a client is asked to show instead (RFC 6750, 3): `error` only where it has shown a token.
+    /// Returns what a client is asked to show instead (RFC 6750, 3): `error` only where it has shown a token.
     fn challenge(&self, status: StatusCode) -> Option<&'static str> {
         let of_scope = || matches!(self.platform(), Some(PlatformError::Forbidden(what)) if *what == SCOPE_MISSING);
         match status {
@@ -164,7 +164,7 @@ impl ApiError {
         }
     }
 
-    /// What is wrong by field.
+    /// Returns what is wrong by field.
     fn fields(&self) -> Option<BTreeMap<String, Vec<String>>> {
         match self {
             ApiError::Platform(PlatformError::Invalid(fields)) => Some(fields.clone()),

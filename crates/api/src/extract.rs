@@ -89,7 +89,7 @@ fn api_key(parts: &Parts) -> Result<String, CallRejection> {
     header.map(str::to_owned).ok_or(CallRejection::NoCredential)
 }
 
-/// The token of `Authorization: Bearer`; none without such a header.
+/// Returns the token of `Authorization: Bearer`; none without such a header.
 fn bearer(parts: &Parts) -> Result<Option<&str>, CallRejection> {
     let Some(value) = header_text(parts, AUTHORIZATION.as_str())? else { return Ok(None) };
     match value.split_once(' ') {

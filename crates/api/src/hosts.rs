@@ -13,7 +13,7 @@ use runtime::HashMap;
 use crate::error::ErrorBody;
 use crate::part::Part;
 
-/// What is served under every name, besides the clouds.
+/// Paths that are served under every name, besides the clouds.
 const EVERYWHERE: [&str; 4] = ["/livez", "/readyz", "/openapi.json", "/docs"];
 
 /// The host names of the clouds.
@@ -67,7 +67,7 @@ impl IntoResponse for UnclearHost {
     }
 }
 
-/// The host that a request is for; the request line counts before the header (RFC 9112, 3.2.2).
+/// Returns the host that a request is for; the request line counts before the header (RFC 9112, 3.2.2).
 fn host_of<'request>(uri: &'request Uri, headers: &'request HeaderMap) -> Option<&'request str> {
     match uri.authority().map(Authority::as_str) {
         Some(authority) => Some(authority),
@@ -75,7 +75,7 @@ fn host_of<'request>(uri: &'request Uri, headers: &'request HeaderMap) -> Option
     }
 }
 
-/// A name as it is compared: without port and last dot, in small letters.
+/// Returns a name as it is compared: without port and last dot, in small letters.
 fn bare_name(host: &str) -> String {
     // Clients behind a proxy keep the port that they connected to, and name servers allow the dot.
     let name = match host.rsplit_once(':') {

@@ -67,7 +67,7 @@ const LARGEST_BODY: usize = 64 * 1024;
     description = "Remote patient monitoring: the integration API for researchers' programs, the Users Cloud that knows \
         persons, and the Health Cloud that knows samples of uuids. What is below /portal \
         is for the pages of the portal, whose cookie the integration API takes as well.\n\nErrors are JSON with `message`, `code` and, with \
-        422, `errors` by field. Every answer has `X-Request-Id`. Unknown query parameters are ignored, empty ones count \
+        422, `errors` by field. Every answer has `X-Request-Id`, unless the request is refused before it is routed. Unknown query parameters are ignored, empty ones count \
         as absent. Any address can also answer 405 (with `Allow`), 414 and 431. Times are milliseconds since 1970 UTC \
         unless said otherwise; both ends of ranges are included."
 ))]
@@ -78,7 +78,7 @@ pub fn router(state: ApiState) -> Router {
     router_of(state, &Part::ALL)
 }
 
-/// The parts that a node serves, with the probes and the OpenAPI document of the whole.
+/// Returns the parts that a node serves, with the probes and the OpenAPI document of the whole.
 pub fn router_of(state: ApiState, parts: &[Part]) -> Router {
     let (mut router, _) = open_api_router(parts).split_for_parts();
     // Below `/.well-known` of the host and not of the cloud, where RFC 8414 makes clients look.
@@ -94,17 +94,17 @@ pub fn router_of(state: ApiState, parts: &[Part]) -> Router {
     outer::wrap(router, state.clone()).with_state(state)
 }
 
-/// The OpenAPI document.
+/// Returns the OpenAPI document.
 pub fn document() -> serde_json::Value {
     document_of(&DataType::declarations())
 }
 
-/// The document of a service that knows these data types.
+/// Returns the document of a service that knows these data types.
 fn document_of(types: &[&Declaration]) -> serde_json::Value {
     document::complete(&open_api_router(&Part::ALL).into_openapi(), types)
 }
 
-/// The OpenAPI document as it is written to files; `docs/openapi.json`, which is served, is the same (a test).
+/// Returns the OpenAPI document as it is written to files; `docs/openapi.json`, which is served, is the same (a test).
 pub fn document_text() -> String {
     format!("{:#}\n", document())
 }

@@ -13,7 +13,7 @@ const PIECE: usize = 4096;
 const LARGE_PIECE: usize = 64 << 10;
 /// Uploads that take less, bytes, are small: only they may take the last of the memory.
 const SMALL: usize = 1 << 20;
-/// What is left to small uploads at most, bytes.
+/// Most memory that is reserved for small uploads, bytes.
 const LEFT_TO_SMALL: usize = 64 << 20;
 
 /// The memory that uploads under way may take. Clones share it.
@@ -21,7 +21,7 @@ const LEFT_TO_SMALL: usize = 64 << 20;
 pub(crate) struct UploadMemory {
     held: Arc<AtomicUsize>,
     all: usize,
-    /// What large uploads can have of it.
+    /// Part of it that large uploads can have, bytes.
     for_large: usize,
 }
 
@@ -54,7 +54,7 @@ impl UploadMemory {
         UploadMemory { held: Arc::default(), all: bytes, for_large: bytes - left }
     }
 
-    /// An account without room yet, to grow; refused when what is announced would not fit.
+    /// Returns an account without room yet, to grow; refused when what is announced would not fit.
     pub(crate) fn enter(&self, announced: usize) -> Result<Room, NoRoom> {
         // A look ahead only: nothing is held before bytes arrive, or clients that announce much and send nothing
         // would lock out the rest.
@@ -69,7 +69,7 @@ impl UploadMemory {
         self.held.load(Ordering::Relaxed)
     }
 
-    /// What all uploads together may hold, for one that takes so many bytes.
+    /// Returns what all uploads together may hold, for one that takes so many bytes.
     fn most_of(&self, bytes: usize) -> usize {
         if bytes <= SMALL { self.all } else { self.for_large }
     }
@@ -134,7 +134,7 @@ impl Room {
         self.0.used.load(Ordering::Relaxed)
     }
 
-    /// An account without end, for what is read without a service.
+    /// Makes an account without end, for what is read without a service.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn without_end() -> Self {
         let memory = UploadMemory::new(usize::MAX / 2, 0);

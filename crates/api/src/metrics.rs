@@ -16,8 +16,8 @@ use families::{gauges, text_of};
 
 use crate::state::ApiState;
 
-/// The metrics of a node in the text format of Prometheus, version 0.0.4. What it asks the stores for is left out when
-/// they do not answer.
+/// Returns the metrics of a node in the text format of Prometheus, version 0.0.4. What it asks the stores for is left
+/// out when they do not answer.
 pub async fn metrics_text(state: &ApiState) -> String {
     let mut families = state.metrics.families();
     let under_way = state.limits.requests_at_once.saturating_sub(state.places.free());

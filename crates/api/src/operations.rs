@@ -13,24 +13,24 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::document::DOCUMENT;
-use crate::error::Result;
+use crate::error::{ErrorBody, Result};
 use crate::state::ApiState;
 
 /// Longest time of an answer about readiness. What asks has a limit too, often of a second, and takes no answer for a
 /// program that has to be started again.
 const LONGEST_CHECK: Duration = Duration::from_millis(900);
 
-/// The routes.
+/// Returns the routes.
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(livez)).routes(routes!(readyz))
 }
 
-/// The route of the OpenAPI document.
+/// Returns the route of the OpenAPI document.
 pub(crate) fn document_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new().route("/openapi.json", get(async || ([(CONTENT_TYPE, "application/json")], DOCUMENT)))
 }
 
-/// How it is.
+/// State of the program.
 #[derive(Serialize, utoipa::ToSchema)]
 struct Health {
     /// `ok`.
@@ -38,7 +38,7 @@ struct Health {
     status: &'static str,
 }
 
-/// How ready it is.
+/// Readiness of the service, with what an operator has to know.
 #[derive(Serialize, utoipa::ToSchema)]
 struct Readiness {
     /// `ok`.
@@ -61,7 +61,7 @@ struct DamagedRows {
     /// Stretches of rows.
     #[schema(example = 1)]
     stretches: u64,
-    /// What some of them are of.
+    /// Data type of some of them.
     #[schema(example = "activity")]
     example: Option<String>,
 }
@@ -97,7 +97,7 @@ impl DamagedFiles {
     }
 }
 
-/// A path without the part that names the patient: anybody may ask whether the service is ready.
+/// Returns a path without the part that names the patient: anybody may ask whether the service is ready.
 fn without_patient(path: &str) -> String {
     let parts = path.split('/').skip(1).filter(|part| !part.starts_with("patient="));
     parts.collect::<Vec<_>>().join("/")
@@ -112,20 +112,22 @@ struct FailingKind {
     /// Jobs whose last run failed.
     #[schema(example = 1)]
     failing: u64,
-    /// How many of them were put aside, because they failed too often.
+    /// Number of those that were put aside, because they failed too often.
     #[schema(example = 0)]
     put_aside: u64,
 }
 
-/// Whether the program runs.
+/// Returns whether the program runs.
 #[utoipa::path(get, path = "/livez", tag = "operations", responses((status = 200, body = Health)))]
 async fn livez() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
-/// Whether requests can be answered: both databases and the objects answer. Names background work that fails, and sealed
-/// files that cannot be read.
-#[utoipa::path(get, path = "/readyz", tag = "operations", responses((status = 200, body = Readiness), (status = 503)))]
+/// Returns whether requests can be answered: both databases and the objects answer. Names background work that fails,
+/// and sealed files that cannot be read.
+#[utoipa::path(get, path = "/readyz", tag = "operations", responses((status = 200, body = Readiness),
+    (status = 503, body = ErrorBody, example = json!({"code": "unavailable",
+        "message": "the service is not available just now; nothing was lost"}))))]
 async fn readyz(State(state): State<ApiState>) -> Result<Json<Readiness>> {
     let upkeep = &state.platform.upkeep;
     let checked = async {

@@ -1,5 +1,7 @@
 //! What surrounds every request: an id, a span, headers, and errors that all have the same shape.
 
+pub(crate) mod answers;
+
 use std::any::Any;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -23,6 +25,7 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 
+use self::answers::PROBES;
 use crate::callers::{Caller, Proven, ProvenCaller};
 use crate::compression;
 use crate::error::{ApiError, ErrorBody};
@@ -33,15 +36,13 @@ use crate::state::ApiState;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const RATE_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
-/// What watches over the service, and is neither limited nor refused.
-const PROBES: [&str; 2] = ["/livez", "/readyz"];
 
-/// Where a request comes from. What accepts connections sets it; without it all requests come from one place.
+/// Address that a request comes from. The listener sets it; without it all requests come from one place.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientAddress(pub Option<IpAddr>);
 
 impl ClientAddress {
-    /// The address as text, for counting.
+    /// Returns the address as text, for counting.
     pub fn text(self) -> String {
         self.0.map_or_else(|| "unknown".to_owned(), |address| address.to_string())
     }
@@ -64,7 +65,7 @@ fn client_address(extensions: &Extensions) -> ClientAddress {
     ClientAddress(peer.map(|ConnectInfo(peer)| peer.ip()))
 }
 
-/// Surrounds every route, also those that are not there.
+/// Surrounds every route, also those that are not there. What the layers answer by themselves is listed in [`answers`].
 pub(crate) fn wrap(router: Router<ApiState>, state: ApiState) -> Router<ApiState> {
     // The outermost first. All in one layer of the router, which boxes and clones each of its layers for each request.
     let layers = ServiceBuilder::new()
@@ -79,7 +80,7 @@ pub(crate) fn wrap(router: Router<ApiState>, state: ApiState) -> Router<ApiState
     router.fallback(async || StatusCode::NOT_FOUND).layer(layers)
 }
 
-/// A header of every answer that does not say otherwise.
+/// Returns a header of every answer that does not say otherwise.
 fn where_absent(name: HeaderName, value: &'static str) -> SetResponseHeaderLayer<HeaderValue> {
     SetResponseHeaderLayer::if_not_present(name, HeaderValue::from_static(value))
 }
@@ -139,7 +140,7 @@ struct Counted {
 }
 
 impl Counted {
-    /// What is left once it is known whether the credential is valid.
+    /// Returns what is left once it is known whether the credential is valid.
     fn settled(&self, proven: &Proven) -> Allowance {
         if proven.is_set() {
             return self.limit.settle(self.caller, self.allowance, self.now_ms);
@@ -156,7 +157,7 @@ fn count(state: &ApiState, caller: Caller) -> Option<Counted> {
     Some(Counted { limit, caller, allowance, now_ms })
 }
 
-/// Where a request goes, and the span that it is answered in.
+/// Route of a request, and the span that it is answered in.
 struct Route<'request> {
     route: &'request str,
     span: &'request Span,
@@ -235,7 +236,8 @@ fn too_many_requests(retry_after_s: u64) -> Response {
     ApiError::from(PlatformError::TooMany { retry_after_s }).into_response()
 }
 
-/// Whether a path names something with a NUL character. There is no such thing, and PostgreSQL cannot even look for it.
+/// Returns whether a path names something with a NUL character. There is no such thing, and PostgreSQL cannot even look
+/// for it.
 fn has_nul(path: &str) -> bool {
     path.contains("%00")
 }

@@ -13,19 +13,19 @@ use platform::PlatformError;
 pub struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
-    /// The parameters of an address. One that cannot be read has none.
+    /// Returns the parameters of an address. One that cannot be read has none.
     pub fn of(uri: &Uri) -> Self {
         // Pairs and not a map: names repeat, and a map would keep one of them.
         Query::<Vec<(String, String)>>::try_from_uri(uri).map(|Query(pairs)| Parameters(pairs)).unwrap_or_default()
     }
 
-    /// The first value of a key that is not empty.
+    /// Returns the first value of a key that is not empty.
     pub fn one(&self, key: &str) -> Option<&str> {
         self.0.iter().find(|(name, value)| name == key && !value.is_empty()).map(|(_, value)| value.as_str())
     }
 
-    /// All values of `key`, `key[]` and `key[0]`, `key[1]`...; a value with commas is several. Invalid when something else
-    /// is in the brackets: left out, it would ask for everything.
+    /// Returns all values of `key`, `key[]` and `key[0]`, `key[1]`...; a value with commas is several. Invalid when
+    /// something else is in the brackets: left out, it would ask for everything.
     pub fn list(&self, key: &'static str) -> Result<Vec<&str>, PlatformError> {
         let mut values = Vec::new();
         for (name, value) in &self.0 {
@@ -38,7 +38,7 @@ impl Parameters {
         Ok(values.into_iter().map(str::trim).filter(|value| !value.is_empty()).collect())
     }
 
-    /// Whether a key is set to 1 or `true`. Malformed when it is something else than these, 0 and `false`.
+    /// Returns whether a key is set to 1 or `true`. Malformed when it is something else than these, 0 and `false`.
     pub fn flag(&self, key: &'static str) -> Result<bool, PlatformError> {
         match self.one(key) {
             Some("1" | "true") => Ok(true),
@@ -48,8 +48,8 @@ impl Parameters {
         }
     }
 
-    /// A number of milliseconds, whose fraction is cut off. Invalid when the key is not there, malformed when it is not a
-    /// number.
+    /// Returns a number of milliseconds, whose fraction is cut off. Invalid when the key is not there, malformed when
+    /// it is not a number.
     pub fn required_ms(&self, key: &'static str) -> Result<i64, PlatformError> {
         let text = self.one(key).ok_or_else(|| PlatformError::invalid(key, "is required"))?;
         // Tried first: as a float, times beyond 2^53 would be rounded to a neighbour.
@@ -61,12 +61,13 @@ impl Parameters {
     }
 }
 
-/// A parameter that cannot be read.
+/// Returns a parameter that cannot be read.
 pub(crate) fn malformed(key: &str, message: &str) -> PlatformError {
     PlatformError::Malformed { code: "malformed_parameter", message: format!("{key} {message}") }
 }
 
-/// What follows a key in a name of a parameter: nothing, or something in brackets; `None` when it is another key.
+/// Returns what follows a key in a name of a parameter: nothing, or something in brackets; `None` when it is another
+/// key.
 fn bracket_of<'name>(name: &'name str, key: &str) -> Option<&'name str> {
     name.strip_prefix(key).filter(|rest| rest.is_empty() || rest.starts_with('['))
 }

@@ -9,7 +9,7 @@ pub enum Part {
     Users,
     /// The Health Cloud.
     Health,
-    /// What the pages of the portal ask beyond the integration API.
+    /// Routes that the pages of the portal need beyond the integration API.
     Portal,
 }
 
@@ -17,7 +17,7 @@ impl Part {
     /// All of them.
     pub const ALL: [Part; 4] = [Part::Integration, Part::Users, Part::Health, Part::Portal];
 
-    /// The path below which it is on the shared address.
+    /// Returns the path below which it is on the shared address.
     pub fn prefix(self) -> &'static str {
         match self {
             Part::Integration => "/integration",

@@ -24,7 +24,7 @@ impl<'de> Deserialize<'de> for PathPatient {
     }
 }
 
-/// A uuid in small letters; anything else as it is.
+/// Returns a uuid in small letters; anything else as it is.
 fn in_small_letters(text: String) -> String {
     match uuid::Uuid::try_parse(&text) {
         // Only the form with hyphens: a patient has one name.

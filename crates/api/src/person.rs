@@ -105,17 +105,17 @@ impl From<OwnProfileChange> for ProfileChange {
     }
 }
 
-/// What an erasure has removed.
+/// Receipt of an erasure.
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(as = ErasureReceipt)]
 pub(crate) struct ReceiptBody {
-    /// Who was erased.
+    /// Uuid of the erased patient.
     #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     uuid: String,
     /// ISO 8601 in UTC with milliseconds.
     #[schema(example = "2025-11-20T00:53:20.000Z")]
     erased_at: String,
-    /// How many rows went, by kind.
+    /// Number of removed rows by kind.
     #[schema(example = json!({"chunks": 1042, "summaries": 310}))]
     counts: BTreeMap<String, u64>,
 }

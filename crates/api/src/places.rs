@@ -53,12 +53,12 @@ impl Places {
         Places { all: Arc::new(Semaphore::new(number)), strangers: Arc::new(strangers) }
     }
 
-    /// A place, if one is free.
+    /// Returns a place, if one is free.
     pub(crate) fn enter(&self) -> Option<OwnedSemaphorePermit> {
         self.all.clone().try_acquire_owned().ok()
     }
 
-    /// A share of a stranger at an address, if there is one left.
+    /// Returns a share of a stranger at an address, if there is one left.
     pub(crate) fn share(&self, address: u64) -> Option<Share> {
         let mut held = self.strangers.held();
         let of_address = held.by_address.get(&address).copied().unwrap_or(0);

@@ -34,7 +34,7 @@ struct Minute {
     count: u32,
 }
 
-/// What is left of a minute.
+/// Remainder of a minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Allowance {
     /// Requests a minute.

@@ -12,20 +12,20 @@ use super::metrics::counted::Metrics;
 use super::places::Places;
 use super::rate_limit::RateLimit;
 
-/// What every handler may use. Clones share it.
+/// State that every handler may use. Clones share it.
 ///
 /// One reference: the router clones it several times for each request, and a count for each part would be as many
 /// writes to memory that the cores share.
 #[derive(Clone)]
 pub struct ApiState(Arc<Shared>);
 
-/// What all clones of the state share.
+/// Content that all clones of the state share.
 pub struct Shared {
     /// The service.
     pub platform: Platform,
-    /// What a request may ask for at most.
+    /// Limits of a request.
     pub limits: Limits,
-    /// What is counted.
+    /// Metrics of the service.
     pub metrics: Metrics,
     pub(crate) rate_limit: Option<Arc<RateLimit>>,
     pub(crate) callers: Arc<Callers>,
@@ -36,7 +36,7 @@ pub struct Shared {
 }
 
 impl ApiState {
-    /// The service with limits to what is asked of it.
+    /// Returns the service with limits to what is asked of it.
     pub fn new(platform: Platform, limits: Limits) -> Self {
         ApiState(Arc::new(Shared {
             platform,
@@ -61,7 +61,7 @@ impl Deref for ApiState {
     }
 }
 
-/// What a request, or all at once, may ask for at most. An operator can set each.
+/// Limits of one request, or of all at once. An operator can set each.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// The largest sync as it is sent, bytes.
@@ -90,8 +90,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The upload memory that a single largest sync needs, bytes: as sent and twice as expanded, because rows are made of
-    /// the expanded text while it is still there.
+    /// Returns the upload memory that a single largest sync needs, bytes: as sent and twice as expanded, because rows
+    /// are made of the expanded text while it is still there.
     pub fn largest_upload_bytes(&self) -> usize {
         self.sync_bytes + 2 * self.sync_expanded_bytes
     }

@@ -10,7 +10,7 @@ use futures::{Stream, StreamExt};
 
 use crate::error::{Result, broken_off};
 
-/// What goes around the items.
+/// Text around the items.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
     /// Before the first.
@@ -20,19 +20,20 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// An array.
+    /// Makes an array.
     pub fn array() -> Self {
         Frame { before: b"[".to_vec(), after: b"]".to_vec() }
     }
 
-    /// An object, whose members the items write with their names.
+    /// Makes an object, whose members the items write with their names.
     pub fn object() -> Self {
         Frame { before: b"{".to_vec(), after: b"}".to_vec() }
     }
 }
 
-/// An answer of many items with commas between them, `at_once` of them written in one go. Fails with a status of its
-/// own when the first batch does; a later fault breaks the connection off, since a shorter answer would look whole.
+/// Returns an answer of many items with commas between them, `at_once` of them written in one go. Fails with a status
+/// of its own when the first batch does; a later fault breaks the connection off, since a shorter answer would look
+/// whole.
 pub(crate) async fn streamed<Item, Batches, Write>(
     batches: Batches,
     frame: Frame,

@@ -37,7 +37,7 @@ struct JsonWebKey {
     x: String,
 }
 
-/// The public keys of a cloud.
+/// Returns the public keys of a cloud.
 pub(crate) async fn public_keys(platform: &Platform, cloud: Cloud) -> Result<Json<JsonWebKeys>> {
     let keys = platform.identity.public_keys(cloud).await?;
     let keys =

@@ -191,7 +191,7 @@ impl World {
         path
     }
 
-    /// The session of the portal that a caller has; none where the caller shows something else.
+    /// Returns the session of the portal that a caller has; none where the caller shows something else.
     async fn page(&self, caller: usize) -> Option<Page> {
         const REVOKED: &str = "revoked";
         let (email, wall) = match CALLERS[caller] {

@@ -10,7 +10,7 @@ use store::Role;
 /// An entry as the table names it: code, kind and id of the primary and of the secondary entity.
 type Expected = (&'static str, (&'static str, String), Option<(&'static str, String)>);
 
-/// What an operation writes, taken from the entries since a number.
+/// Returns what an operation writes, taken from the entries since a number.
 async fn entries_since(story: &Story, uuids: &[String], seen: &mut usize) -> Vec<Value> {
     // Nobody appears in all entries, so those of all who could have acted are put together.
     let mut found: Vec<(i64, Value)> = Vec::new();

@@ -140,7 +140,7 @@ impl LongLog {
         format!("/integration/v1/patients/audit/logs?from={from_ms}&to={to_ms}{more}")
     }
 
-    /// The answer in one piece.
+    /// Returns the answer in one piece.
     fn whole(&self, is_asked_for: impl Fn(i64, &NewAuditEntry) -> bool) -> Vec<u8> {
         let asked_for = self.entries.iter().filter(|(time_ms, entry)| is_asked_for(*time_ms, entry));
         let bodies = asked_for.map(|(timestamp, entry)| EntryBody {

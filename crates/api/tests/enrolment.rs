@@ -156,7 +156,7 @@ async fn staff_resets_a_password_and_every_token_ends() {
     assert_eq!(story.post(&path, json!({"password": PASSWORD})).await.error(), (409, "patient_not_confirmed"));
 }
 
-/// What a token says, without checking its signature.
+/// Returns what a token says, without checking its signature.
 fn claims(token: &str) -> Value {
     use base64::Engine as _;
     let middle = token.split('.').nth(1).expect("three parts");

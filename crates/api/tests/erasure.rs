@@ -97,7 +97,7 @@ async fn send(story: &Story, patient: &Enrolled, first_minute: i64, telling: Tel
     story.post_as("/health/v1/sync", &patient.health_token, body).await
 }
 
-/// The names of `TELLING` that lie in any file of a folder, and how many files there are.
+/// Returns the names of `TELLING` that lie in any file of a folder, and how many files there are.
 fn found_in(folder: &Path, found: &mut Vec<&'static str>) -> usize {
     let mut files = 0;
     for entry in std::fs::read_dir(folder).expect("a folder") {
@@ -114,7 +114,7 @@ fn found_in(folder: &Path, found: &mut Vec<&'static str>) -> usize {
     files
 }
 
-/// The names of `TELLING` that lie anywhere, sorted.
+/// Returns the names of `TELLING` that lie anywhere, sorted.
 fn found(story: &Story, databases: &[&Postgres]) -> Vec<&'static str> {
     let mut found = Vec::new();
     found_in(story.folder(), &mut found);

@@ -52,7 +52,7 @@ impl Study {
         self.story.jobs(&["export"]).await
     }
 
-    /// The archive of a request, after five minutes.
+    /// Returns the archive of a request, after five minutes.
     async fn archive(&self, body: Value) -> Vec<u8> {
         self.story.pass_ms(300_000);
         let created = self.create("", body).await.ok();
@@ -86,7 +86,7 @@ fn day(types: &[&str]) -> Value {
     json!({"client_date_from": "2025-11-19T00:00:00.000", "client_date_to": "2025-11-19T23:59:59.999", "types": types})
 }
 
-/// The entries of an archive, by name, in their order.
+/// Returns the entries of an archive, by name, in their order.
 fn entries(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut zip = zip::ZipArchive::new(Cursor::new(archive)).expect("an archive");
     let names: Vec<String> = zip.file_names().map(|name| name.expect("a name").into_owned()).collect();

@@ -21,7 +21,7 @@ async fn with_grace(story: &Story) -> (String, String, Enrolled) {
     (key, group, grace)
 }
 
-/// Whether a token opens its cloud.
+/// Returns whether a token opens its cloud.
 async fn opens(story: &Story, cloud: &str, token: &str) -> bool {
     let path = match cloud {
         "/users" => "/users/me",

@@ -1,4 +1,4 @@
-//! Latest values, the NEWS entry, and what a person sets for it.
+//! Latest values, the NEWS entry, and the settings that a person makes for it.
 
 #[path = "news/bands.rs"]
 mod bands;
@@ -42,7 +42,7 @@ impl Study {
     }
 }
 
-/// A row with every vital sign, all of them unremarkable.
+/// Returns a row with every vital sign, each in the band that scores 0.
 fn healthy_row(time_ms: i64) -> Value {
     json!({"activity": {"timestamp": [time_ms], "bpm": [72], "bpm_q": [4], "respiration_rate": [16], "spo2": [97],
         "core_temp": [37.1], "nibp_systolic_combine": [124], "nibp_diastolic_combine": [81], "wearing": [4]}})
@@ -108,7 +108,7 @@ async fn what_is_missing_is_named_and_no_partial_sum_is_shown() {
     assert!(latest.get("news_score").is_none() && latest.get("news_score_timestamp").is_none());
     assert_eq!((&latest["heart_rate"], &latest["temperature"]), (&json!(112.0), &json!(37.1)));
 
-    // A spot measurement of each makes it whole.
+    // A spot measurement of each completes the score.
     let spot_ms = later_ms + MINUTE_MS;
     let tests = json!({"tests": {"timestamp": [spot_ms, spot_ms, spot_ms],
         "test_type": ["respiration_rate", "spo2", "temperature"], "value": [22, 93, 38.5], "unit": ["/min", "%", "°C"]}});
@@ -128,7 +128,7 @@ async fn acceleration_says_how_much_the_patient_moved() {
     let acc =
         json!({"acc": [{"start": taken_ms - 10_000, "rate_hz": 32, "accX": rest, "accY": rest, "accZ": shaking}]});
     study.story.sync(&study.patient, acc).await;
-    // The lengths lie an eighth of a g around their mean.
+    // 512 counts are one g, so that lengths of 512 and 640 deviate from their mean by an eighth of a g.
     assert_eq!(study.news().await["movement_level"], 3);
 }
 
@@ -140,7 +140,7 @@ async fn settings_hold_from_when_they_are_set() {
         "assumed": ["spo2_scale", "oxygen", "consciousness"]});
     assert_eq!(study.story.get(&path).await.ok(), defaults);
 
-    // A bracelet whose clock is two minutes ahead: the row is scored before the setting is changed.
+    // The row of a bracelet whose clock is two minutes ahead is scored before the setting is made that is valid then.
     let before_ms = START_MS - MINUTE_MS;
     let ahead_ms = START_MS + 2 * MINUTE_MS;
     study.story.sync(&study.patient, healthy_row(before_ms)).await;
@@ -167,13 +167,13 @@ async fn settings_hold_from_when_they_are_set() {
     let totals: Vec<(i64, Option<u8>)> = entries.iter().map(|entry| (entry.time_ms, entry.total)).collect();
     assert_eq!(totals, [(before_ms, Some(0)), (ahead_ms, Some(2))]);
 
-    // At the same millisecond the fields come together; a later measurement takes both.
+    // A second change of the same millisecond adds to the first; a later measurement is scored with both.
     let both = study.story.put(&path, json!({"spo2_scale": 2, "consciousness": "V"})).await.ok();
     assert_eq!(both, json!({"spo2_scale": 2, "oxygen": true, "consciousness": "V", "assumed": []}));
     study.story.pass_ms(10 * MINUTE_MS);
     study.story.sync(&study.patient, healthy_row(study.story.now_ms())).await;
     let news = study.news().await;
-    // 97 % on oxygen is too much on the second scale.
+    // On the second scale, 97 % with oxygen scores 3, because too much oxygen is given.
     assert_eq!((&news["score_spo2"], &news["score_consciousness"]), (&json!(3), &json!(3)));
     assert_eq!((&news["value"], &news["assumed"]), (&json!(8), &json!([])));
 
@@ -244,7 +244,7 @@ async fn what_was_measured_long_ago_is_stale_and_not_missing() {
     study.story.pass_ms(MINUTE_MS);
     let news = study.news().await;
     assert_eq!((&news["timestamp"], &news["age_s"], &news["heart_rate"]), (&json!(now_ms), &json!(120), &json!(72.0)));
-    // All ages count up to the reading, as that of the entry does.
+    // Every age counts to the time of the request, like that of the entry.
     let stale_s = (START_MS + MINUTE_MS - old_ms) / 1000;
     let stale = |parameter| json!({"parameter": parameter, "reason": "stale", "age_s": stale_s});
     let never = |parameter| json!({"parameter": parameter, "reason": "missing", "age_s": null});

@@ -37,7 +37,7 @@ impl Study {
     }
 }
 
-/// A row of 30-second epochs.
+/// Returns a row of 30-second epochs.
 fn stages(start_ms: i64, states: &[u8]) -> Value {
     let times: Vec<i64> = (0..states.len() as i64).map(|epoch| start_ms + epoch * 30_000).collect();
     json!({"timestamp": times, "sleep_state": states})

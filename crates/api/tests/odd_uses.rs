@@ -24,7 +24,7 @@ impl Study {
         Study { story, key, group, grace }
     }
 
-    /// Any request with the API key, with a body as it is and with headers.
+    /// Returns any request with the API key, with a body as it is and with headers.
     async fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let method: Method = method.parse().expect("a method");
         let mut request = Request::builder().method(method).uri(format!("/integration{path}"));

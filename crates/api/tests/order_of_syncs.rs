@@ -28,7 +28,7 @@ struct Service {
     key: String,
     group: String,
     patients: Vec<Enrolled>,
-    /// When the waveform of each begins, µs.
+    /// Time at which the waveform of each begins, µs.
     waveforms_us: Vec<i64>,
 }
 
@@ -115,7 +115,8 @@ async fn compare_all(plain: &Service, mixed: &Service, when: &str) {
     }
 }
 
-/// The records of a patient without the times at which the service learned of them, which follow the order of arrival.
+/// Returns the records of a patient without the times at which the service learned of them, which follow the order of
+/// arrival.
 async fn af_records(service: &Service, uuid: &str) -> Vec<Value> {
     let path = format!("/integration/v1/create-afib-export/{uuid}?token={}", service.key);
     let range = json!({"timestamp_from": START_MS - 3 * 86_400_000, "timestamp_to": START_MS + 86_400_000});

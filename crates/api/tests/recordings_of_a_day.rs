@@ -42,7 +42,7 @@ impl Study {
     }
 }
 
-/// The lines of a file below its header; nothing, said loudly, where the recordings are not there.
+/// Returns the lines of a file below its header; nothing, said loudly, where the recordings are not there.
 fn lines(name: &str) -> Option<Vec<String>> {
     let Some(folder) = testkit::real_data() else {
         testkit::skip("the recorded data are not there");

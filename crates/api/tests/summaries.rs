@@ -122,7 +122,7 @@ fn day_of_half_an_hour() -> Value {
     })
 }
 
-/// The slot of the five minutes on the wrist, or the one half an hour later in which nothing could be measured.
+/// Returns the slot of the five minutes on the wrist, or the one half an hour later in which nothing could be measured.
 fn slot(is_later: bool, values: &Value) -> Value {
     let timestamp = MIDNIGHT_MS + if is_later { 30 * MINUTE_MS } else { 0 };
     let mut slot = json!({"is_wearing": true, "is_charging": false, "is_low_battery": is_later,

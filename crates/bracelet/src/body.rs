@@ -61,7 +61,7 @@ impl Serialize for SyncData {
 }
 
 impl SyncBody {
-    /// What the patient's bracelet has of these data types in the window. Types without rows are left out.
+    /// Returns what the patient's bracelet has of these data types in the window. Types without rows are left out.
     pub fn new(
         patient: &Patient,
         window: Window,
@@ -100,7 +100,7 @@ impl SyncBody {
         }
     }
 
-    /// The blocks of one data type; empty when it has none.
+    /// Returns the blocks of one data type; empty when it has none.
     pub fn blocks(&self, data_type: DataType) -> &[Block] {
         self.data.0.iter().find(|(own, _)| *own == data_type).map_or(&[], |(_, blocks)| blocks)
     }
@@ -119,12 +119,12 @@ impl SyncBody {
         self.all_blocks().map(Block::value_count).sum()
     }
 
-    /// Whether there is nothing to send.
+    /// Returns whether there is nothing to send.
     pub fn is_empty(&self) -> bool {
         self.data.0.is_empty()
     }
 
-    /// The JSON text.
+    /// Returns the JSON text.
     pub fn to_json(&self) -> Result<Vec<u8>, BraceletError> {
         Ok(serde_json::to_vec(self)?)
     }
@@ -148,7 +148,7 @@ fn blocks_of(course: &Course, window: Window, data_type: DataType, rates: &Signa
     }
 }
 
-/// An identifier drawn from everything that decides about the content of a patient's upload.
+/// Returns an identifier drawn from everything that decides about the content of a patient's upload.
 fn sync_id(patient: &Patient, window: Window, data_types: &[DataType], rates: &SignalRates) -> Uuid {
     let mut named: Vec<DataType> = data_types.to_vec();
     // The same types in another order are the same content, and a sync sent again has to keep its id.

@@ -96,12 +96,12 @@ impl<'p> Course<'p> {
         Ok(Self { patient, days })
     }
 
-    /// The patient whose course this is.
+    /// Returns the patient whose course this is.
     pub fn patient(&self) -> &'p Patient {
         self.patient
     }
 
-    /// The planned days: those that the window touches and one or two around them.
+    /// Returns the planned days: those that the window touches and one or two around them.
     pub fn days(&self) -> &[DayPlan] {
         &self.days
     }
@@ -111,25 +111,26 @@ impl<'p> Course<'p> {
         self.days.partition_point(|day| day.start_ms <= at_ms).saturating_sub(1)
     }
 
-    /// The plan of the local day of `at_ms`.
+    /// Returns the plan of the local day of `at_ms`.
     pub fn day_at(&self, at_ms: i64) -> &DayPlan {
         &self.days[self.day_index(at_ms)]
     }
 
-    /// The bouts of the local day of `at_ms` and of the day before it: one late in the evening goes on over midnight.
+    /// Returns the bouts of the local day of `at_ms` and of the day before it: one late in the evening goes on over
+    /// midnight.
     fn bouts_around(&self, at_ms: i64) -> impl Iterator<Item = &Bout> {
         let today = self.day_index(at_ms);
         self.days[today.saturating_sub(1)..=today].iter().flat_map(|day| &day.bouts)
     }
 
-    /// The stage of sleep at `at_ms` and the begin of that night, none when the patient is up.
+    /// Returns the stage of sleep at `at_ms` and the begin of that night, none when the patient is up.
     pub fn sleep_at(&self, at_ms: i64) -> Option<(Stage, i64)> {
         let today = self.day_index(at_ms);
         // The night that ends tomorrow may have begun before midnight.
         self.days[today..].iter().take(2).find_map(|day| Some((day.night.stage_at(at_ms)?, day.night.start_ms)))
     }
 
-    /// Where the bracelet is at `at_ms`.
+    /// Returns where the bracelet is at `at_ms`.
     pub fn wear_at(&self, at_ms: i64) -> Wear {
         let day = self.day_at(at_ms);
         let is_charging = (day.charge_start_ms..day.charge_end_ms).contains(&at_ms);
@@ -165,7 +166,7 @@ impl<'p> Course<'p> {
         (heart_rate::heart_rate(self.patient, &moment), respiration::respiration_rate(self.patient, &moment))
     }
 
-    /// The truth of the minute that begins at `minute * 60 s` after the epoch.
+    /// Returns the truth of the minute that begins at `minute * 60 s` after the epoch.
     pub fn minute(&self, minute: i64) -> Minute {
         let start_ms = minute * MINUTE_MS;
         let moment = self.moment(start_ms);
@@ -239,7 +240,7 @@ impl<'p> Course<'p> {
     }
 }
 
-/// The effort of bouts at `at_ms`, rising and falling exponentially with these time constants in minutes.
+/// Returns the effort of bouts at `at_ms`, rising and falling exponentially with these time constants in minutes.
 fn response<'b>(bouts: impl Iterator<Item = &'b Bout>, at_ms: i64, rise_min: f64, fall_min: f64) -> f64 {
     let minutes_since = |then_ms: i64| (at_ms - then_ms) as f64 / MINUTE_MS as f64;
     bouts

@@ -58,7 +58,7 @@ impl DataType {
     pub const VITALS: [Self; 6] =
         [Self::Activity, Self::RrInterval, Self::HeartRateVariability, Self::Sleep, Self::Temperature, Self::Tests];
 
-    /// The name in addresses and bodies.
+    /// Returns the name in addresses and bodies.
     pub fn name(self) -> &'static str {
         match self {
             Self::Activity => "activity",
@@ -77,12 +77,12 @@ impl DataType {
         }
     }
 
-    /// Every name.
+    /// Returns every name.
     pub fn names() -> Vec<&'static str> {
         Self::ALL.into_iter().map(Self::name).collect()
     }
 
-    /// Whether the type is sampled at a fixed rate and sent as `start` and `rate_hz`.
+    /// Returns whether the type is sampled at a fixed rate and sent as `start` and `rate_hz`.
     pub fn is_waveform(self) -> bool {
         matches!(self, Self::Ppg1 | Self::Ppg2 | Self::Acc | Self::Bioz | Self::Ecg | Self::Eda | Self::Gyro)
     }

@@ -45,7 +45,7 @@ pub struct Bout {
 }
 
 impl Bout {
-    /// Whether it has begun and not ended at `at_ms`.
+    /// Returns whether it has begun and not ended at `at_ms`.
     pub fn is_under_way(&self, at_ms: i64) -> bool {
         (self.start_ms..self.end_ms).contains(&at_ms)
     }
@@ -66,18 +66,18 @@ pub struct DayPlan {
     pub end_ms: i64,
     /// The night that ends in the morning of this day.
     pub night: Night,
-    /// When the patient goes to bed at the end of this day; may lie after midnight.
+    /// Time at which the patient goes to bed at the end of this day; may lie after midnight.
     pub bed_ms: i64,
-    /// When the bracelet is put on its charger, Unix ms.
+    /// Time at which the bracelet is put on its charger, Unix ms.
     pub charge_start_ms: i64,
-    /// When it is full and put on again, Unix ms.
+    /// Time at which it is full and put on again, Unix ms.
     pub charge_end_ms: i64,
     /// Walks and exercise in order, without overlap.
     pub bouts: Vec<Bout>,
 }
 
 impl DayPlan {
-    /// The plan of `patient` for a local date.
+    /// Returns the plan of `patient` for a local date.
     pub fn new(patient: &Patient, day: Date) -> Result<Self, BraceletError> {
         let eve = day.yesterday().map_err(|_| BraceletError::TimeOutOfRange(i64::MIN))?;
         let start_ms = midnight_ms(&patient.zone, day)?;
@@ -96,12 +96,12 @@ impl DayPlan {
         Ok(Self { date: day, start_ms, end_ms, night, bed_ms, charge_start_ms, charge_end_ms, bouts })
     }
 
-    /// When the patient gets up, Unix ms.
+    /// Returns when the patient gets up, Unix ms.
     pub fn wake_ms(&self) -> i64 {
         self.night.end_ms()
     }
 
-    /// The bout under way at `at_ms`.
+    /// Returns the bout under way at `at_ms`.
     pub fn bout_at(&self, at_ms: i64) -> Option<&Bout> {
         self.bouts.iter().find(|bout| bout.is_under_way(at_ms))
     }

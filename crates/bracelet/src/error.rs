@@ -55,7 +55,7 @@ pub enum BraceletError {
     Closed(#[from] tokio::sync::AcquireError),
 }
 
-/// The innermost reason: "connection refused" says more than "error sending request".
+/// Returns the innermost reason: "connection refused" says more than "error sending request".
 fn root_cause(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {

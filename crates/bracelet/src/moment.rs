@@ -10,7 +10,7 @@ pub(crate) struct Moment {
     /// How much of the local day has passed, 0 to 24.
     pub hour: f64,
     pub stage: Option<Stage>,
-    /// How long the patient has been in bed, ms; 0 when the patient is up.
+    /// Time for which the patient has been in bed, ms; 0 when the patient is up.
     pub in_bed_ms: i64,
     /// Share of the heart-rate reserve in use, following effort within minutes.
     pub exertion: f64,

@@ -26,14 +26,14 @@ pub enum Stage {
 /// The night that ends in the morning of a day.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Night {
-    /// When the patient goes to bed, Unix ms, a multiple of 30 s.
+    /// Time at which the patient goes to bed, Unix ms, a multiple of 30 s.
     pub start_ms: i64,
     /// The stage of each 30-second epoch from the start on.
     pub stages: Vec<Stage>,
 }
 
 impl Night {
-    /// The night from `start_ms` to `end_ms`, drawn from `random`.
+    /// Returns the night from `start_ms` to `end_ms`, drawn from `random`.
     pub fn draw(start_ms: i64, end_ms: i64, random: &mut ChaCha8Rng) -> Self {
         let epochs = ((end_ms - start_ms) / EPOCH_MS).max(0) as usize;
         let mut stages = Vec::with_capacity(epochs + 64);
@@ -49,12 +49,12 @@ impl Night {
         Self { start_ms, stages }
     }
 
-    /// When the patient gets up, Unix ms.
+    /// Returns when the patient gets up, Unix ms.
     pub fn end_ms(&self) -> i64 {
         self.start_ms + self.stages.len() as i64 * EPOCH_MS
     }
 
-    /// The stage at `at_ms`, none outside the night.
+    /// Returns the stage at `at_ms`, none outside the night.
     pub fn stage_at(&self, at_ms: i64) -> Option<Stage> {
         let epoch = (at_ms - self.start_ms).div_euclid(EPOCH_MS);
         self.stages.get(usize::try_from(epoch).ok()?).copied()

@@ -107,12 +107,12 @@ impl Patient {
         })
     }
 
-    /// Whether the scenario has begun at `at_ms`.
+    /// Returns whether the scenario has begun at `at_ms`.
     pub fn is_after_onset(&self, at_ms: i64) -> bool {
         at_ms >= self.onset_ms
     }
 
-    /// How far the deterioration has gone at `at_ms`: 0 before the onset, 1 eight hours later.
+    /// Returns how far the deterioration has gone at `at_ms`: 0 before the onset, 1 eight hours later.
     pub fn deterioration(&self, at_ms: i64) -> f64 {
         const FULL_AFTER_MS: f64 = 8.0 * 3_600_000.0;
         if self.scenario != Scenario::Deteriorating || !self.is_after_onset(at_ms) {
@@ -122,7 +122,7 @@ impl Patient {
         progress * progress * (3.0 - 2.0 * progress)
     }
 
-    /// Whether the atria fibrillate at `at_ms`.
+    /// Returns whether the atria fibrillate at `at_ms`.
     pub fn fibrillates(&self, at_ms: i64) -> bool {
         self.scenario == Scenario::AtrialFibrillation && self.is_after_onset(at_ms)
     }

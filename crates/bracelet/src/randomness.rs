@@ -51,7 +51,7 @@ pub struct Randomness {
 }
 
 impl Randomness {
-    /// The source for patient number `patient` of a fleet with this seed.
+    /// Returns the source for patient number `patient` of a fleet with this seed.
     pub fn new(seed: u64, patient: u64) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
@@ -59,7 +59,7 @@ impl Randomness {
         Self { key }
     }
 
-    /// The stream of `subject` at `index` (a day number, a minute number, a block number).
+    /// Returns the stream of `subject` at `index` (a day number, a minute number, a block number).
     pub fn stream(&self, subject: Subject, index: i64) -> ChaCha8Rng {
         let mut key = self.key;
         key[16] = subject as u8;
@@ -68,7 +68,7 @@ impl Randomness {
         stream
     }
 
-    /// A slowly wandering value at `at_ms` with mean 0 and standard deviation 1.
+    /// Returns a slowly wandering value at `at_ms` with mean 0 and standard deviation 1.
     ///
     /// Independent normal values are on a lattice of `lattice_ms`; between two of them the weights follow a quarter
     /// circle, which keeps the variance the same everywhere.

@@ -37,7 +37,7 @@ impl Scenario {
         Self::DuplicateSync,
     ];
 
-    /// The name on the command line.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Healthy => "healthy",
@@ -50,7 +50,7 @@ impl Scenario {
         }
     }
 
-    /// The onset (Unix ms) that shows the scenario best to somebody who looks at `now_ms`.
+    /// Returns the onset (Unix ms) that shows the scenario best to somebody who looks at `now_ms`.
     pub fn onset_before(self, now_ms: i64) -> i64 {
         let hours = match self {
             // Five of the eight hours: the score is high and still rising.
@@ -104,7 +104,7 @@ impl Cast {
         "mixed",
     ];
 
-    /// The scenario of patient number `index`.
+    /// Returns the scenario of patient number `index`.
     pub fn scenario_of(self, index: u64) -> Scenario {
         match self {
             Self::All(scenario) => scenario,

@@ -15,7 +15,7 @@ pub mod rr;
 pub(crate) mod spo2;
 pub(crate) mod temperature;
 
-/// The part of a day's rhythm at `hour` (local): 1 at `peak_hour`, -1 twelve hours away from it.
+/// Returns the part of a day's rhythm at `hour` (local): 1 at `peak_hour`, -1 twelve hours away from it.
 pub(crate) fn circadian(hour: f64, peak_hour: f64) -> f64 {
     ((hour - peak_hour) / 24.0 * std::f64::consts::TAU).cos()
 }

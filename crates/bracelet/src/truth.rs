@@ -77,7 +77,7 @@ pub struct SleepTruth {
 }
 
 impl Truth {
-    /// The truth of a local date, as far as data exist before `until_ms` (`i64::MAX` for all of it).
+    /// Returns the truth of a local date, as far as data exist before `until_ms` (`i64::MAX` for all of it).
     pub fn new(patient: &Patient, date: Date, until_ms: i64) -> Result<Self, BraceletError> {
         let plan = DayPlan::new(patient, date)?;
         let window = Window::new(plan.start_ms, plan.end_ms.min(until_ms));
@@ -139,7 +139,7 @@ impl SleepTruth {
     }
 }
 
-/// The mean of the picked values of each five-minute slot that has one.
+/// Returns the mean of the picked values of each five-minute slot that has one.
 fn slot_means(rows: &[ActivityRow], pick: impl Fn(&ActivityRow) -> Option<i64>) -> Vec<f64> {
     let mut slots: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
     for row in rows {

@@ -19,7 +19,7 @@ fn json(patient: &Patient, from_ms: i64, to_ms: i64, types: &[DataType]) -> Valu
     serde_json::from_slice(&body.to_json().unwrap()).unwrap()
 }
 
-/// The blocks of one type as a list, whether one or several were sent.
+/// Returns the blocks of one type as a list, whether one or several were sent.
 fn blocks(body: &Value, data_type: DataType) -> Vec<Map<String, Value>> {
     match &body["data"][data_type.name()] {
         Value::Object(block) => vec![block.clone()],
@@ -59,7 +59,7 @@ fn a_repeated_sync_is_equal_in_every_scenario_and_a_changed_one_has_another_iden
     }
 }
 
-/// All rows of a type as (channel, time in µs, the other cells), sorted.
+/// Returns all rows of a type as (channel, time in µs, the other cells), sorted.
 fn rows(body: &Value, data_type: DataType) -> Vec<(Option<Value>, i64, Vec<Value>)> {
     let mut rows = Vec::new();
     for block in blocks(body, data_type) {

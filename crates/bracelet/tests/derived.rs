@@ -19,7 +19,7 @@ use vitals::zone::{LocalClock, LocalDay, ZoneRuns};
 const DAY: Date = date(2025, 11, 20);
 const TYPES: [DataType; 4] = [DataType::Activity, DataType::RrInterval, DataType::Sleep, DataType::Temperature];
 
-/// The rows of one type between two times, as a service would hold them.
+/// Returns the rows of one type between two times, as a service would hold them.
 fn rows(patient: &Patient, data_type: DataType, from_ms: i64, to_ms: i64) -> Block {
     let window = Window::new(from_ms, to_ms);
     let body = SyncBody::new(patient, window, &[data_type], &SignalRates::default()).unwrap();

@@ -128,7 +128,7 @@ fn hrv_of_even_beats_is_that_of_a_metronome() {
     assert_eq!(row.timestamp_ms, BLOCK_MS);
 }
 
-/// The published NEWS2 table, scale 1, on air, alert; values rounded as it demands.
+/// Returns the published NEWS2 table, scale 1, on air, alert; values rounded as it demands.
 fn news2(minute: &bracelet::Minute) -> u32 {
     let respiration = match minute.respiration_rate.round() as i64 {
         ..=8 | 25.. => 3,

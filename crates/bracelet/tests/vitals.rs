@@ -18,7 +18,7 @@ fn patient(index: u64, scenario: Scenario) -> Patient {
     Patient::new(31, index, scenario, MIDNIGHT_MS, "Europe/Zurich").unwrap()
 }
 
-/// Why the registry would reject this cell.
+/// Returns why the registry would reject this cell.
 fn fault(column: &registry::Column, cell: &Value) -> Option<String> {
     let outcome = match cell {
         Value::Null if column.nullable => return None,

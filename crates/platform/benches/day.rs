@@ -201,8 +201,8 @@ fn block(data_type: DataType, times_ms: Vec<i64>, columns: &[(&str, Vec<i32>)]) 
     block
 }
 
-/// A calm day: vital signs wander slowly, as those of a patient do. Scores that changed every minute would measure how
-/// fast entries are written.
+/// Returns a calm day: vital signs wander slowly, as those of a patient do. Scores that changed every minute would
+/// measure how fast entries are written.
 fn activity() -> Block {
     let mut state = 1;
     let mut column = |base: i32, swing: f64, spread: i32| -> Vec<i32> {

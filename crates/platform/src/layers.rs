@@ -21,7 +21,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     below.filter(|path| !path.ends_with("jobs/tests.rs")).collect()
 }
 
-/// The folders that a source names and that are listed after its own.
+/// Returns the folders that a source names and that are listed after its own.
 fn climbs(text: &str, own: usize) -> Vec<&'static str> {
     let is_named = |name: &&&str| text.contains(&format!("crate::{name}::"));
     ORDER[own + 1..].iter().filter(is_named).copied().collect()

@@ -22,7 +22,7 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// The services over two open databases and an object store.
+    /// Returns the services over two open databases and an object store.
     pub fn new(environment: Environment) -> Self {
         let core = Core::new(environment);
         let identity = Identity::new(core.clone());

@@ -18,17 +18,17 @@ pub(crate) struct File {
 pub(crate) static FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
 impl File {
-    /// The file of a name.
+    /// Returns the file of a name.
     pub fn named(name: &str) -> Option<&'static File> {
         FILES.iter().find(|file| file.name == name)
     }
 
-    /// Whether the hash of its content is in its name, so that it never changes.
+    /// Returns whether the hash of its content is in its name, so that it never changes.
     pub fn is_hashed(&self) -> bool {
         self.name.starts_with("assets/")
     }
 
-    /// The media type, by the end of the name.
+    /// Returns the media type, by the end of the name.
     pub fn media_type(&self) -> &'static str {
         // Browsers are instructed not to guess (`nosniff`): a script or a style of another type is not used at all.
         match self.name.rsplit_once('.').map_or("", |(_, end)| end) {

@@ -12,7 +12,7 @@ pub(crate) enum Coding {
 }
 
 impl Coding {
-    /// The smallest that a client says it takes.
+    /// Returns the smallest that a client says it takes.
     pub fn for_client(headers: &HeaderMap) -> Self {
         [(Coding::Brotli, "br"), (Coding::Gzip, "gzip")]
             .into_iter()
@@ -38,7 +38,7 @@ fn takes(headers: &HeaderMap, coding: &str) -> bool {
     })
 }
 
-/// Whether somebody looks for a page, as browsers do that are sent to an address.
+/// Returns whether somebody looks for a page, as browsers do that are sent to an address.
 pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
     // `*/*` asks for no page: programs send it, and are to get the API's own 404 and not a page of ours.
     let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
@@ -48,8 +48,8 @@ pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Whether the parameters of a choice give it a weight above 0, which refuses it (RFC 9110, 12.4.2). One that cannot be read
-/// is taken for a refusal, because what is sent plain is never wrong.
+/// Returns whether the parameters of a choice give it a weight above 0, which refuses it (RFC 9110, 12.4.2). One that
+/// cannot be read is taken for a refusal, because what is sent plain is never wrong.
 fn is_wanted(parameters: &str) -> bool {
     let weight = parameters.trim().strip_prefix("q=").map_or(Some(1.0), |weight| weight.trim().parse::<f32>().ok());
     weight.is_some_and(|weight| weight > 0.0)

@@ -22,7 +22,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 const OF_THE_API: [&str; 8] =
     ["integration", "users", "health", "livez", "readyz", "openapi.json", "docs", ".well-known"];
 
-/// The API with the pages around it.
+/// Returns the API with the pages around it.
 pub fn around(api: Router) -> Router {
     api.layer(from_fn(answer))
 }
@@ -34,7 +34,7 @@ async fn answer(request: Request, next: Next) -> Response {
     }
 }
 
-/// The file that a request is for; `None` when it is not for the pages.
+/// Returns the file that a request is for; `None` when it is not for the pages.
 fn find(method: &Method, path: &str, headers: &HeaderMap) -> Option<&'static File> {
     if method != Method::GET && method != Method::HEAD {
         return None;

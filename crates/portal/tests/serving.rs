@@ -39,7 +39,7 @@ async fn ask(method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
     Answer { status: parts.status, headers: parts.headers, body }
 }
 
-/// An address of a file that the first page names.
+/// Returns an address of a file that the first page names.
 async fn asset(end: &str) -> String {
     let page = ask("GET", "/", &[]).await;
     let text = page.text().to_owned();

@@ -1,5 +1,5 @@
 // Builds the portal's pages: bundles src/ with esbuild, gives every asset a name with a hash of its content, writes
-// index.html around them and lays a .br and a .gz beside every file, so that the server never compresses at run time.
+// index.html around them and lays a .br and a .gz next to every file, so that the server never compresses at run time.
 //
 //   node build.mjs            into $PORTAL_OUT, or dist/
 //   node build.mjs --watch    the same, again after every change, readable and without the compressed copies

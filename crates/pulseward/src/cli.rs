@@ -70,7 +70,7 @@ async fn dispatch(command: Command, given: &ArgMatches) -> Result<(), Failure> {
     }
 }
 
-/// The matches of the sub-command that was named last: they know which option came from where.
+/// Returns the matches of the sub-command that was named last: they know which option came from where.
 fn innermost(matches: &ArgMatches) -> &ArgMatches {
     let mut innermost = matches;
     while let Some((_, inner)) = innermost.subcommand() {

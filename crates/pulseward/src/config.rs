@@ -60,7 +60,8 @@ fn complete_from_text<T: Section>(given: &T, matches: &ArgMatches, text: &str, p
         .map_err(broken)
 }
 
-/// What is wrong with a file, by key. The library's own text names the places of its values in this program's sources.
+/// Returns what is wrong with a file, by key. The library's own text names the places of its values in this program's
+/// sources.
 fn not_understood(error: figment::Error, path: &Path) -> Failure {
     let fault = |error: figment::Error| {
         let key = error.path.join(".");
@@ -90,7 +91,7 @@ fn check_values(keys: &Dict, path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A value as the command line would have it; none for what has another form there, such as a switch.
+/// Returns a value as the command line would have it; none for what has another form there, such as a switch.
 fn as_argument(value: &Value) -> Option<String> {
     match value {
         Value::String(_, text) => Some(text.clone()),
@@ -99,19 +100,19 @@ fn as_argument(value: &Value) -> Option<String> {
     }
 }
 
-/// Whether the command line or the environment gave this option.
+/// Returns whether the command line or the environment gave this option.
 fn is_explicit(matches: &ArgMatches, name: &str) -> bool {
     let known = matches.ids().any(|id| id.as_str() == name);
     known && matches!(matches.value_source(name), Some(ValueSource::CommandLine | ValueSource::EnvVariable))
 }
 
-/// Every option that a file can hold, as `clap` knows it.
+/// Returns every option that a file can hold, as `clap` knows it.
 fn declared() -> Command {
     let command = StoreOptions::augment_args(Command::new("pulseward").disable_help_flag(true));
     LogOptions::augment_args(ServeOptions::augment_args(command))
 }
 
-/// The keys that a file may have: all options but the one that names the file.
+/// Returns the keys that a file may have: all options but the one that names the file.
 fn known_keys() -> Vec<String> {
     let command = declared();
     let keys = command.get_arguments().map(|argument| argument.get_id().to_string());
@@ -123,7 +124,7 @@ mod tests {
     use super::*;
     use clap::FromArgMatches;
 
-    /// What `serve` would see with these arguments and this file.
+    /// Returns what `serve` would see with these arguments and this file.
     fn serve(arguments: &[&str], text: &str) -> Result<ServeOptions, Failure> {
         let command = declared().mut_args(|argument| argument.env(None::<&str>));
         let matches = command.try_get_matches_from([&["pulseward"], arguments].concat()).unwrap();

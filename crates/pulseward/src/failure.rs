@@ -7,7 +7,7 @@ use bracelet::BraceletError;
 use platform::PlatformError;
 use store::StoreError;
 
-/// Why a command ended without success.
+/// Reason why a command ended without success.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The command line or the configuration asks for something that cannot be.
@@ -39,12 +39,12 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// An error of the operating system while trying something, such as `read config.toml`.
+    /// Makes an error of the operating system while trying something, such as `read config.toml`.
     pub fn io(attempt: impl Into<String>, source: std::io::Error) -> Self {
         Failure::Io { attempt: attempt.into(), source }
     }
 
-    /// An error of the operating system with a file.
+    /// Makes an error of the operating system with a file.
     pub fn file(verb: &str, path: &Path, source: std::io::Error) -> Self {
         Failure::io(format!("{verb} {}", path.display()), source)
     }
@@ -58,7 +58,7 @@ impl Failure {
     }
 }
 
-/// The message of an operation's error with the fields that are not valid.
+/// Returns the message of an operation's error with the fields that are not valid.
 fn explain(error: &PlatformError) -> String {
     let mut text = error.to_string();
     if let PlatformError::Invalid(fields) = error {

@@ -22,7 +22,7 @@ pub struct MetricsServer {
 }
 
 impl MetricsServer {
-    /// The socket that the option names; none when it names none.
+    /// Returns the socket that the option names; none when it names none.
     pub async fn bind(listen: Option<&str>) -> Result<Option<(TcpListener, SocketAddr)>, Failure> {
         let Some(listen) = listen else { return Ok(None) };
         let refused = |error| Failure::io(format!("listen on {listen}"), error);
@@ -31,7 +31,7 @@ impl MetricsServer {
         Ok(Some((listener, address)))
     }
 
-    /// The metrics of a service.
+    /// Returns the metrics of a service.
     pub fn new((listener, address): (TcpListener, SocketAddr), state: ApiState, limits: &LimitOptions) -> Self {
         let router = Router::new().route("/metrics", get(async move || answer(&state).await));
         let patience = Patience::new(limits);

@@ -54,7 +54,7 @@ mod tests {
         panic_twice().await;
     }
 
-    /// What a test of this module says on standard error in a process of its own.
+    /// Returns what a test of this module says on standard error in a process of its own.
     fn said_by(test: &str) -> Vec<String> {
         let arguments = ["--exact", &format!("panics::tests::{test}"), "--ignored", "--nocapture"];
         let output = Command::new(std::env::current_exe().unwrap()).args(arguments).output().unwrap();

@@ -41,9 +41,9 @@ use paced::Paced;
 use stalled::GivesUpWhenStalled;
 use unread::ReadToTheEnd;
 
-/// How long requests that are under way may take to end once the service is asked to stop.
+/// Time that requests that are under way may take to end once the service is asked to stop.
 const DRAIN: Duration = Duration::from_secs(30);
-/// How long to wait when the system has no more room for connections.
+/// Time to wait when the system has no more room for connections.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// How long clients may take, and how much of them there may be.
@@ -60,7 +60,7 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// What the options say.
+    /// Returns what the options say.
     pub fn new(options: &LimitOptions) -> Self {
         Patience {
             header: Duration::from_secs(options.header_seconds.into()),
@@ -81,7 +81,7 @@ pub struct Server {
     pub certificate: Option<Certificate>,
     /// Who comes in, and to which cloud.
     pub doorway: Doorway,
-    /// How long clients may take.
+    /// Time that clients may take.
     pub patience: Patience,
 }
 
@@ -137,8 +137,8 @@ impl Server {
     }
 }
 
-/// The next connection, once there is a place for it. Without one, connections wait in the system's queue, where they
-/// cost nothing.
+/// Returns the next connection, once there is a place for it. Without one, connections wait in the system's queue,
+/// where they cost nothing.
 async fn accept(
     listener: &TcpListener,
     places: &Arc<Semaphore>,

@@ -18,10 +18,10 @@ pub struct Traces;
 
 #[cfg(not(feature = "otlp"))]
 impl Traces {
-    /// Sends nothing.
+    /// Starts nothing.
     ///
     /// # Errors
-    /// When a collector is named.
+    /// A collector is named: this build has no exporter.
     pub fn start(collector: Option<&str>) -> Result<Self, crate::failure::Failure> {
         if collector.is_some() {
             let message = "--otlp-url: this program cannot send traces; build it with `--features otlp`";
@@ -30,7 +30,7 @@ impl Traces {
         Ok(Traces)
     }
 
-    /// None.
+    /// Returns no layer.
     #[expect(clippy::unused_self, reason = "the same as where traces are sent")]
     pub fn layer(&self) -> Option<TraceLayer> {
         None

@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A span such as `90d`, `12h`, `30m` or `300s`.
+/// Returns a span such as `90d`, `12h`, `30m` or `300s`.
 pub fn parse_span(text: &str) -> Result<SignedDuration, String> {
     let wrong = || format!("`{text}` is not a span of time such as 90d, 12h, 30m or 300s");
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
@@ -27,7 +27,7 @@ pub fn parse_span(text: &str) -> Result<SignedDuration, String> {
     }
 }
 
-/// The address of a service.
+/// Returns the address of a service.
 pub fn parse_service_url(text: &str) -> Result<String, String> {
     match reqwest::Url::parse(text) {
         Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(text.to_owned()),
@@ -64,7 +64,7 @@ impl<'de> Deserialize<'de> for Interval {
     }
 }
 
-/// How long something is kept, a day at least; in a file a text such as `30d`.
+/// Time for which something is kept, a day at least; in a file a text such as `30d`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Retention {
@@ -104,7 +104,7 @@ impl From<Retention> for String {
 pub struct Connections(u16);
 
 impl Connections {
-    /// The number.
+    /// Returns the number.
     pub fn count(self) -> usize {
         self.0.into()
     }
@@ -133,7 +133,7 @@ impl FromStr for Connections {
     }
 }
 
-/// Until when something holds.
+/// Time until which something holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// It does not.
@@ -143,7 +143,7 @@ pub enum Until {
 }
 
 impl Until {
-    /// The instant, ms.
+    /// Returns the instant, ms.
     pub fn ms(self) -> Option<i64> {
         match self {
             Until::None => None,
@@ -168,7 +168,7 @@ pub fn parse_until(text: &str) -> Result<Until, String> {
     Ok(Until::Instant(next.timestamp().as_millisecond() - 1))
 }
 
-/// An instant as the service's answers write it: ISO 8601, UTC, milliseconds.
+/// Returns an instant as the service's answers write it: ISO 8601, UTC, milliseconds.
 pub fn iso(at_ms: i64) -> String {
     let instant = Timestamp::from_millisecond(at_ms).unwrap_or(Timestamp::MAX);
     format!("{instant:.3}")

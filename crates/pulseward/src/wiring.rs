@@ -33,7 +33,7 @@ pub const UNFINISHED_RESTORE: &str = "restore.unfinished";
 /// The users database of a store in one folder.
 const USERS_FILE: &str = "users.db";
 
-/// What a restore that did not come to its end has left.
+/// Returns what a restore that did not come to its end has left.
 fn unfinished() -> Failure {
     let message = "a restore into this store was not finished: nobody may read it yet; run the restore again";
     Failure::Usage(message.to_owned())
@@ -128,7 +128,7 @@ pub async fn open_restored(options: &StoreOptions, settings: Settings) -> Result
     assemble(options, settings, Expected::RestoredStore).await
 }
 
-/// The file of the master key.
+/// Returns the file of the master key.
 pub fn master_key_path(options: &StoreOptions) -> PathBuf {
     options.master_key_file.clone().unwrap_or_else(|| options.data.join("master.key"))
 }
@@ -205,7 +205,7 @@ fn key_is_lost(path: &Path) -> Failure {
     ))
 }
 
-/// The settings of a service that clients reach under these addresses.
+/// Returns the settings of a service that clients reach under these addresses.
 pub fn settings(options: &ServeOptions, urls: PublicUrls, copies: Option<Objects>) -> Settings {
     Settings {
         scrub_bytes_per_s: options.scrub_rate.0.map_or(0, |mib| u64::from(mib) << 20),
@@ -244,7 +244,7 @@ pub fn object_copies(options: &ServeOptions, store: &StoreOptions) -> Result<Opt
     options.object_copies.as_deref().map(|url| objects::existing(url, transport)).transpose()
 }
 
-/// Whether the options name a bucket for the objects, and not a folder.
+/// Returns whether the options name a bucket for the objects, and not a folder.
 pub fn has_bucket(options: &StoreOptions) -> bool {
     options.objects.as_deref().is_some_and(|url| !url.starts_with("file:"))
 }
@@ -254,7 +254,7 @@ pub fn take_name(options: &StoreOptions) -> Result<HeldName, Failure> {
     node_name::take(&options.data, fill_random)
 }
 
-/// The wall clock, ms since 1970.
+/// Returns the wall clock, ms since 1970.
 #[allow(clippy::disallowed_methods)] // the one place where the clock is read
 pub fn now_ms() -> i64 {
     jiff::Timestamp::now().as_millisecond()
@@ -270,7 +270,7 @@ pub fn fill_random(bytes: &mut [u8]) {
     }
 }
 
-/// Where a database of the store is.
+/// Returns where a database of the store is.
 pub fn database_address(options: &StoreOptions, database: Database) -> Result<Address, Failure> {
     match database {
         Database::Users => address(options.users_db.as_deref(), &options.data, USERS_FILE),

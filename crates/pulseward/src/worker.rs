@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use crate::wiring::HeldName;
 
-/// How long background work may take to end. The engine gives back what is under way some time before.
+/// Time that background work may take to end. The engine gives back what is under way some time before.
 const LONGEST_END: Duration = Duration::from_secs(10);
 
 /// Starts the background work, where the node has a name to do it under, and wake-ups between nodes, where there is an

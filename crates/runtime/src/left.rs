@@ -17,7 +17,7 @@ impl<T> Left<T> {
         (Left(place.clone()), Leave(place))
     }
 
-    /// What was left; none before, after it has been taken, and when the work did not come to its end.
+    /// Returns what was left; none before, after it has been taken, and when the work did not come to its end.
     pub fn take(&self) -> Option<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

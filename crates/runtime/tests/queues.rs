@@ -9,7 +9,7 @@ use futures::future::join_all;
 use runtime::{Closed, Queue, TaskSet, compute, serve, spawn, yield_now};
 use tokio::sync::oneshot;
 
-/// A thread that takes a job only when it is let, and what it has done.
+/// A queue whose thread finishes a job only when it is allowed to, and the jobs that it has done.
 struct Held {
     queue: Queue<u32>,
     go: mpsc::Sender<()>,
@@ -17,7 +17,7 @@ struct Held {
 }
 
 impl Held {
-    /// Serves a queue of that capacity; its thread is busy with job 0 when this returns.
+    /// Serves a queue of a capacity, in jobs; its thread is busy with job 0 when this returns.
     async fn start(capacity: usize) -> Self {
         let (go, wait) = mpsc::channel();
         let done = Arc::new(Mutex::new(Vec::new()));
@@ -36,9 +36,9 @@ impl Held {
         Held { queue, go, done }
     }
 
-    /// Lets the thread go on from the jobs that it was `let_already` do to `jobs`, and waits until it has done them.
-    async fn finish(self, let_already: usize, jobs: usize) -> Vec<u32> {
-        (let_already..jobs).for_each(|_| self.go.send(()).unwrap());
+    /// Allows the thread to do `jobs` in all, of which `allowed` were allowed before, and waits until it has done them.
+    async fn finish(self, allowed: usize, jobs: usize) -> Vec<u32> {
+        (allowed..jobs).for_each(|_| self.go.send(()).unwrap());
         while self.done.lock().unwrap().len() < jobs {
             yield_now().await;
         }
@@ -208,7 +208,7 @@ async fn a_panic_without_a_message_is_an_error_too() {
 }
 
 #[tokio::test]
-async fn an_aborted_caller_of_the_pool_leaves_it_whole() {
+async fn aborted_caller_of_the_pool_blocks_no_later_one() {
     let begun = Arc::new(AtomicUsize::new(0));
     let (go, wait) = mpsc::channel::<()>();
     let count = begun.clone();

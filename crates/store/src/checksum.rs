@@ -21,12 +21,13 @@ pub(crate) enum Of {
     Profile = 6,
 }
 
-/// The sum of bytes alone.
+/// Returns the sum of bytes alone.
 pub(crate) fn of_bytes(bytes: &[u8]) -> u32 {
     crc32fast::hash(bytes)
 }
 
-/// The sum of a patient's row, as it is stored with it: its numbers in a fixed order, and the sum of its content.
+/// Returns the sum of a patient's row, as it is stored with it: its numbers in a fixed order, and the sum of its
+/// content.
 pub(crate) fn of_row(of: Of, patient: &PatientId, numbers: &[i64], content: u32) -> i64 {
     // One slice: many short ones cost several times as much.
     let mut bytes = Vec::with_capacity(64 + 8 * numbers.len());
@@ -40,7 +41,7 @@ pub(crate) fn of_row(of: Of, patient: &PatientId, numbers: &[i64], content: u32)
     VERSION << 32 | i64::from(of_bytes(&bytes))
 }
 
-/// Whether a row has the sum that was made of it. Rows of before there were sums have none, and are believed.
+/// Returns whether a row has the sum that was made of it. Rows of before there were sums have none, and are believed.
 pub(crate) fn is_intact(stored: Option<i64>, made: i64) -> bool {
     stored.is_none_or(|stored| stored == made)
 }

@@ -18,7 +18,7 @@ pub struct DamagedRows {
 }
 
 impl DamagedRows {
-    /// What a client may be shown: type and period, and nothing of how they are stored.
+    /// Returns what a client may be shown: type and period, and nothing of how they are stored.
     pub fn sentence(&self) -> String {
         let (first, last) = (timestamp_of(self.first_us), timestamp_of(self.last_us));
         format!("stored {} from {first} to {last} are damaged and are not shown", self.what)

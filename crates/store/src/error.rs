@@ -3,7 +3,7 @@
 use crate::damage::DamagedRows;
 use crate::text_column::UnknownName;
 
-/// Why a store operation did not succeed. Nothing of it has been stored then.
+/// Reason why a store operation did not succeed. Nothing of it has been stored then.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database or the object store cannot be reached, is full or is too busy; trying again later can help.
@@ -44,7 +44,7 @@ const NOT_THERE: &str = "is not there";
 pub type Result<T> = std::result::Result<T, StoreError>;
 
 impl StoreError {
-    /// Whether stored bytes are not what was written: trying again does not help before they are restored.
+    /// Returns whether stored bytes are not what was written: trying again does not help before they are restored.
     pub const fn is_damage(&self) -> bool {
         matches!(self, StoreError::Damaged(_) | StoreError::DamagedRows(_))
     }
@@ -54,7 +54,7 @@ impl StoreError {
         StoreError::Damaged(format!("{path} {NOT_THERE}"))
     }
 
-    /// Whether damage is that an object is not there.
+    /// Returns whether damage is that an object is not there.
     pub(crate) fn is_of_missing_object(&self) -> bool {
         match self {
             StoreError::Damaged(reason) => reason.ends_with(NOT_THERE),
@@ -105,8 +105,8 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-/// Whether a stored value is of another type than its column. Every statement is run in tests on sound rows, so it is the
-/// row that is wrong.
+/// Returns whether a stored value is of another type than its column. Every statement is run in tests on sound rows, so
+/// it is the row that is wrong.
 const fn is_of_another_type(error: &rusqlite::Error) -> bool {
     use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
     matches!(error, FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..))
@@ -129,7 +129,7 @@ impl From<tokio_postgres::Error> for StoreError {
     }
 }
 
-/// The text of a column that is no name of its type.
+/// Returns the text of a column that is no name of its type.
 fn unknown_name(error: &tokio_postgres::Error) -> Option<&UnknownName> {
     std::error::Error::source(error)?.downcast_ref()
 }
@@ -137,7 +137,7 @@ fn unknown_name(error: &tokio_postgres::Error) -> Option<&UnknownName> {
 /// A page or an index whose contents the server finds to be wrong.
 const DAMAGED: [&str; 2] = ["XX001", "XX002"];
 
-/// What an error of the server means, by its SQLSTATE.
+/// Returns what an error of the server means, by its SQLSTATE.
 fn of_sqlstate(code: &str, message: String) -> StoreError {
     // Connection failures, conflicts of transactions, insufficient resources, a server that stops or starts, its
     // operating system; a lock that was not to be had; a statement or a transaction that took too long or was cancelled.
@@ -153,7 +153,8 @@ fn of_sqlstate(code: &str, message: String) -> StoreError {
     }
 }
 
-/// Whether the driver found a value that does not fit its parameter or column, before or after the server saw it.
+/// Returns whether the driver found a value that does not fit its parameter or column, before or after the server saw
+/// it.
 fn is_of_our_values(error: &tokio_postgres::Error) -> bool {
     use std::error::Error as _;
 
@@ -179,7 +180,7 @@ impl From<object_store::Error> for StoreError {
     }
 }
 
-/// The text of an error and of what caused it, which the store's own text leaves out.
+/// Returns the text of an error and of what caused it, which the store's own text leaves out.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -19,12 +19,12 @@ macro_rules! ids {
             pub struct $name(Arc<str>);
 
             impl $name {
-                /// The identifier that reads like this.
+                /// Returns the identifier that reads like this.
                 pub fn new(text: impl Into<Arc<str>>) -> Self {
                     $name(text.into())
                 }
 
-                /// How it reads.
+                /// Returns how it reads.
                 #[must_use]
                 pub fn as_str(&self) -> &str {
                     &self.0
@@ -122,19 +122,19 @@ wider! {
 }
 
 impl JobSubject {
-    /// The subject of a kind that runs by itself.
+    /// Returns the subject of a kind that runs by itself.
     #[must_use]
     pub fn none() -> Self {
         JobSubject::new("")
     }
 
-    /// The patient that it is for a kind that works on patients.
+    /// Returns the patient that it is for a kind that works on patients.
     #[must_use]
     pub fn to_patient(&self) -> PatientId {
         PatientId(Arc::clone(&self.0))
     }
 
-    /// The export that it is for a kind that works on exports.
+    /// Returns the export that it is for a kind that works on exports.
     #[must_use]
     pub fn to_export(&self) -> ExportId {
         ExportId(Arc::clone(&self.0))
@@ -142,7 +142,7 @@ impl JobSubject {
 }
 
 impl SessionId {
-    /// The family that begins with this session.
+    /// Returns the family that begins with this session.
     #[must_use]
     pub fn begins(&self) -> FamilyId {
         FamilyId(self.0.clone())
@@ -150,7 +150,7 @@ impl SessionId {
 }
 
 impl FamilyId {
-    /// The session that the family began with.
+    /// Returns the session that the family began with.
     #[must_use]
     pub fn first(&self) -> SessionId {
         SessionId(self.0.clone())

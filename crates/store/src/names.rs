@@ -20,7 +20,7 @@ macro_rules! names {
                 /// All values.
                 pub const ALL: &'static [Self] = &[$($name::$value),+];
 
-                /// The name of the value.
+                /// Returns the name of the value.
                 #[must_use]
                 pub fn name(self) -> &'static str {
                     match self {
@@ -28,7 +28,7 @@ macro_rules! names {
                     }
                 }
 
-                /// The value of a name.
+                /// Returns the value of a name.
                 #[must_use]
                 pub fn parse(name: &str) -> Option<Self> {
                     match name {
@@ -144,7 +144,7 @@ macro_rules! given_names {
             pub struct $name(&'static str);
 
             impl $name {
-                /// The one with this name.
+                /// Returns the one with this name.
                 #[must_use]
                 pub const fn new(name: &'static str) -> Self {
                     $name(name)
@@ -195,7 +195,7 @@ impl UserRole {
         UserRole::Account(Role::Admin),
     ];
 
-    /// The name of the role.
+    /// Returns the name of the role.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -204,7 +204,7 @@ impl UserRole {
         }
     }
 
-    /// The role of a name.
+    /// Returns the role of a name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         if name == UserRole::Patient.name() {
@@ -228,7 +228,7 @@ pub enum ActorRole {
 }
 
 impl ActorRole {
-    /// The name of the role.
+    /// Returns the name of the role.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -238,7 +238,7 @@ impl ActorRole {
         }
     }
 
-    /// The role of a name.
+    /// Returns the role of a name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let own = [ActorRole::System, ActorRole::Operator].into_iter().find(|role| role.name() == name);

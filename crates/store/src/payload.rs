@@ -33,7 +33,7 @@ const CONSTANT: u8 = 0;
 const VALUES: u8 = 1;
 const TEXT: u8 = 2;
 
-/// The bytes of a block.
+/// Returns the bytes of a block.
 ///
 /// # Errors
 /// [`StoreError::Damaged`] when the block is larger than [`decode`] would believe.
@@ -71,7 +71,7 @@ pub fn encode(block: &Block) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The block that [`encode`] made the bytes of.
+/// Returns the block that [`encode`] made the bytes of.
 ///
 /// # Errors
 /// [`StoreError::Damaged`] when the bytes are not such.

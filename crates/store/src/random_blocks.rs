@@ -9,7 +9,7 @@ use vitals::zone::ZoneRuns;
 /// 2026-11-20T00:00:00Z.
 pub(crate) const DAY_START_US: i64 = 1_795_132_800_000_000;
 
-/// Any data type.
+/// Returns any data type.
 pub(crate) fn data_types() -> impl Strategy<Value = DataType> {
     proptest::sample::select(DataType::ALL.to_vec())
 }

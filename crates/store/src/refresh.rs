@@ -9,7 +9,7 @@ pub struct Successor {
     pub id: SessionId,
     /// Now, ms.
     pub issued_ms: i64,
-    /// When it ends by itself, ms.
+    /// Time at which it ends by itself, ms.
     pub expires_ms: i64,
 }
 
@@ -35,8 +35,8 @@ pub(crate) struct TokenTimes {
     pub replaced_ms: Option<i64>,
 }
 
-/// Whether a token may be replaced at a time. One that was replaced less than `grace_ms` ago may be replaced again,
-/// because the answer to the first time can have been lost; with 0 there is no such grace.
+/// Returns whether a token may be replaced at a time. One that was replaced less than `grace_ms` ago may be replaced
+/// again, because the answer to the first time can have been lost; with 0 there is no such grace.
 pub(crate) fn verdict(token: TokenTimes, now_ms: i64, grace_ms: i64) -> Refreshed<()> {
     let TokenTimes { ended_ms, refresh_until_ms, replaced_ms } = token;
     if ended_ms.is_some() {

@@ -15,7 +15,7 @@ pub struct SigningKey {
     pub public_key: Vec<u8>,
     /// Creation, ms.
     pub created_ms: i64,
-    /// Since when it only verifies, ms.
+    /// Time since which it only verifies, ms.
     pub retired_ms: Option<i64>,
 }
 
@@ -37,12 +37,12 @@ sql! {
     ADD = concat!("INSERT INTO signing_key (", key_columns!(), ") VALUES ($1, $2, $3, $4, $5)");
 }
 
-/// All keys, oldest first.
+/// Returns all keys, oldest first.
 pub(crate) async fn list(db: &Db) -> Result<Vec<SigningKey>> {
     db.read(async |tx| tx.query(LIST, &[], read_key).await).await
 }
 
-/// Whether there is a key, also one that only verifies.
+/// Returns whether there is a key, also one that only verifies.
 pub(crate) async fn is_any(db: &Db) -> Result<bool> {
     db.read(async |tx| Ok(tx.query_opt(ANY, &[], |_| Ok(())).await?.is_some())).await
 }

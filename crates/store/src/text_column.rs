@@ -22,10 +22,10 @@ impl Error for UnknownName {}
 
 /// A type that is a text in a column; [`text_column!`] makes it bind and read.
 pub(crate) trait TextColumn: Sized {
-    /// The text.
+    /// Returns the text.
     fn column_text(&self) -> &str;
 
-    /// The value of a text.
+    /// Returns the value of a text.
     fn of_column_text(text: &str) -> Result<Self, UnknownName>;
 }
 

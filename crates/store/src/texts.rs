@@ -70,7 +70,7 @@ pub(crate) use list_of_64;
 /// How many values [`list_of_64!`] takes.
 pub(crate) const LIST_LENGTH: usize = 64;
 
-/// The parameters of a list and some more.
+/// Returns the parameters of a list and some more.
 pub(crate) fn with_more<'params>(list: &[&'params dyn Param], more: &[&'params dyn Param]) -> Vec<&'params dyn Param> {
     debug_assert_eq!(list.len(), LIST_LENGTH);
     list.iter().chain(more).copied().collect()

@@ -13,7 +13,7 @@ pub enum User {
 }
 
 impl User {
-    /// The user of an identifier and of the role that was written down with it.
+    /// Returns the user of an identifier and of the role that was written down with it.
     #[must_use]
     pub fn of(id: &UserId, role: UserRole) -> Self {
         match role {
@@ -22,7 +22,7 @@ impl User {
         }
     }
 
-    /// The identifier.
+    /// Returns the identifier.
     #[must_use]
     pub fn id(&self) -> UserId {
         match self {
@@ -31,7 +31,7 @@ impl User {
         }
     }
 
-    /// The role.
+    /// Returns the role.
     #[must_use]
     pub fn role(&self) -> UserRole {
         match self {
@@ -40,7 +40,7 @@ impl User {
         }
     }
 
-    /// The patient, where the user is one.
+    /// Returns the patient, where the user is one.
     #[must_use]
     pub fn patient(&self) -> Option<&PatientId> {
         match self {

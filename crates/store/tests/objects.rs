@@ -9,7 +9,7 @@ use futures::TryStreamExt;
 use store::{Objects, S3Address, StoreError};
 use testkit::{S3_ACCESS_KEY, S3_BUCKET, S3_SECRET_KEY, S3Server};
 
-/// A bucket of a server, below a prefix.
+/// Returns a bucket of a server, below a prefix.
 fn bucket(server: &S3Server, secret: &str) -> Objects {
     Objects::bucket(&S3Address {
         bucket: S3_BUCKET.to_owned(),

@@ -35,7 +35,7 @@ async fn seal(health: &HealthDb, random: u64) {
     assert_eq!(health.seal_period(&unsealed, 1, random).await.unwrap().segments, 1);
 }
 
-/// What the stream answers, one block a channel, after a check of its order.
+/// Returns what the stream answers, one block a channel, after a check of its order.
 async fn streamed(health: &HealthDb, from_us: i64, to_us: i64, channel: Option<Channel>) -> Vec<Block> {
     let period = SealedPeriod::of(PPG2, MIDNIGHT_US);
     let mut rows = health.period_rows(&patient(), PPG2, period, from_us..=to_us, channel);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// The folder of recorded data: the variable `PULSEWARD_REAL_DATA`, else `../shared/data/real` next to the
+/// Returns the folder of recorded data: the variable `PULSEWARD_REAL_DATA`, else `../shared/data/real` next to the
 /// repository. `None` when it is not there; the test is then to [`skip`](crate::skip).
 pub fn real_data() -> Option<PathBuf> {
     let folder = std::env::var_os("PULSEWARD_REAL_DATA").map(PathBuf::from);

@@ -54,7 +54,7 @@ impl S3Server {
         S3Server { url, folder, away, silent }
     }
 
-    /// The folder behind the bucket.
+    /// Returns the folder behind the bucket.
     #[must_use]
     pub fn bucket_folder(&self) -> PathBuf {
         self.folder.path().join(S3_BUCKET)

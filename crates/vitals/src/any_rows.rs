@@ -11,7 +11,7 @@ use crate::zone::ZoneRuns;
 /// 2025-11-20T00:00Z.
 pub const MIDNIGHT_US: i64 = 1_763_596_800_000_000;
 
-/// A cell of a column, now and then none, and often at an end of its range.
+/// Returns a cell of a column, now and then none, and often at an end of its range.
 pub fn any_cell(column: &Column) -> BoxedStrategy<i32> {
     let steps = column.steps_per_unit();
     let (low, high) = match column.kind {

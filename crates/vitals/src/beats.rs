@@ -27,7 +27,7 @@ pub const LONGEST_RR_MS: f64 = 2000.0;
 /// be missing between them (**ours**): one longest interval.
 pub const MISSING_ROWS_MS: f64 = 2000.0;
 
-/// Whether an interval is of good quality and can be a heart's at all.
+/// Returns whether an interval is of good quality and can be a heart's at all.
 pub fn plausible(beat: &Beat) -> bool {
     beat.good && (SHORTEST_RR_MS..=LONGEST_RR_MS).contains(&beat.rr_ms)
 }
@@ -43,8 +43,8 @@ pub fn missing_before(previous: &Beat, beat: &Beat) -> f64 {
     if excess_ms > MISSING_ROWS_MS { excess_ms } else { 0.0 }
 }
 
-/// The intervals of some rows of a block of `rr-interval`, in the order of time. Rows without an interval are left out;
-/// a quality that is not given counts as good.
+/// Returns the intervals of some rows of a block of `rr-interval`, in the order of time. Rows without an interval are
+/// left out; a quality that is not given counts as good.
 pub fn beats_of(block: &Block, rows: Range<usize>) -> Vec<Beat> {
     let (rr, quality) = (block.column("rr"), block.column("quality"));
     let beat = |row: usize| {

@@ -19,7 +19,7 @@ pub enum Cells {
 }
 
 impl Cells {
-    /// The memory that the column takes, bytes. A text that the next row shares counts once.
+    /// Returns the memory that the column takes, bytes. A text that the next row shares counts once.
     pub fn bytes(&self) -> usize {
         match self {
             Cells::Constant(_) => 0,
@@ -38,7 +38,7 @@ impl Cells {
         }
     }
 
-    /// The cell of a row; [`NULL`] for texts.
+    /// Returns the cell of a row; [`NULL`] for texts.
     pub fn get(&self, row: usize) -> i32 {
         match self {
             Cells::Constant(cell) => *cell,
@@ -47,7 +47,7 @@ impl Cells {
         }
     }
 
-    /// Whether a row has [`NULL`] for its cell, as all texts have.
+    /// Returns whether a row has [`NULL`] for its cell, as all texts have.
     pub fn has_null(&self) -> bool {
         match self {
             Cells::Constant(cell) => *cell == NULL,
@@ -56,7 +56,7 @@ impl Cells {
         }
     }
 
-    /// The text of a row; `None` for numbers.
+    /// Returns the text of a row; `None` for numbers.
     pub fn text(&self, row: usize) -> Option<&Arc<str>> {
         match self {
             Cells::Text(texts) => texts[row].as_ref(),
@@ -64,12 +64,12 @@ impl Cells {
         }
     }
 
-    /// Whether a row of this column equals a row of another.
+    /// Returns whether a row of this column equals a row of another.
     pub fn row_equals(&self, row: usize, other: &Cells, other_row: usize) -> bool {
         self.get(row) == other.get(other_row) && self.text(row) == other.text(other_row)
     }
 
-    /// The same cells as a constant where they are all alike. Keeps equal blocks equal however they were built.
+    /// Returns the same cells as a constant where they are all alike. Keeps equal blocks equal however they were built.
     #[must_use]
     pub fn simplified(self) -> Self {
         match self {
@@ -106,7 +106,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// A block without rows.
+    /// Makes a block without rows.
     pub fn empty(data_type: DataType, channel: Channel) -> Self {
         let columns = vec![Cells::Constant(NULL); data_type.columns().len()];
         Block { data_type, channel, times_us: Vec::new(), columns, zones: ZoneRuns::default() }
@@ -117,7 +117,7 @@ impl Block {
         self.times_us.len()
     }
 
-    /// Whether there is no row.
+    /// Returns whether there is no row.
     pub fn is_empty(&self) -> bool {
         self.times_us.is_empty()
     }
@@ -132,7 +132,7 @@ impl Block {
         self.times_us.last().copied()
     }
 
-    /// The column of a name.
+    /// Returns the column of a name.
     ///
     /// # Panics
     /// When the type has no such column: the names are written in code.
@@ -140,7 +140,7 @@ impl Block {
         self.declared_column(name).1
     }
 
-    /// The column of a name, with what is declared of it.
+    /// Returns the column of a name, with what is declared of it.
     ///
     /// # Panics
     /// When the type has no such column: the names are written in code.
@@ -150,7 +150,7 @@ impl Block {
         (&self.data_type.columns()[index], &self.columns[index])
     }
 
-    /// The zone of a row.
+    /// Returns the zone of a row.
     pub fn zone_of(&self, row: usize) -> &ZoneName {
         self.zones.zone_of(row)
     }
@@ -167,7 +167,7 @@ impl Block {
         }
     }
 
-    /// The rows whose times lie in the range, both ends included.
+    /// Returns the rows whose times lie in the range, both ends included.
     pub fn rows_between(&self, from_us: i64, to_us: i64) -> Range<usize> {
         let start = self.times_us.partition_point(|time| *time < from_us);
         let end = self.times_us.partition_point(|time| *time <= to_us);

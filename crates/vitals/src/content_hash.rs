@@ -113,7 +113,7 @@ fn add_column(hashes: &mut [u64], seed: u64, cells: &Cells, part: Range<usize>) 
     }
 }
 
-/// What a cell adds to its row; nothing where there is no value, as where the column is left out.
+/// Returns what a cell adds to its row; nothing where there is no value, as where the column is left out.
 fn term(seed: u64, cell: i32) -> u64 {
     if cell == NULL { 0 } else { mix(seed, u64::from(cell.cast_unsigned())) }
 }

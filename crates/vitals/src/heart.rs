@@ -20,7 +20,7 @@ pub enum MaxHeartRateRule {
 }
 
 impl MaxHeartRateRule {
-    /// The rule of that name, `fox` or `tanaka`.
+    /// Returns the rule of that name, `fox` or `tanaka`.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "fox" => Some(Self::Fox),
@@ -138,7 +138,7 @@ pub fn resting(slots: &[HeartSlot]) -> Option<f64> {
     lowest
 }
 
-/// The finite rates above 0 of the slots.
+/// Returns the finite rates above 0 of the slots.
 fn valid_rates(slots: &[HeartSlot]) -> Vec<f64> {
     let valid = |rate: &f64| rate.is_finite() && *rate > 0.0;
     slots.iter().filter_map(|slot| slot.per_min).filter(valid).collect()

@@ -14,7 +14,7 @@ use crate::zone::{DAY_US, ZoneName, ZoneRuns};
 pub const NAMED_REJECTIONS: usize = 100;
 /// Samples before this time are rejected: 2000-01-01T00:00Z.
 pub const EARLIEST_US: i64 = 946_684_800_000_000;
-/// Why a sample is rejected that is older than samples of its type are kept.
+/// Reason why a sample is rejected that is older than samples of its type are kept.
 pub const PAST_RETENTION: &str = "past_retention";
 /// Represents a time that is not there or could not be read.
 pub const NO_TIME: i64 = i64::MIN;
@@ -59,7 +59,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// The memory that the batch takes, bytes.
+    /// Returns the memory that the batch takes, bytes.
     pub fn bytes(&self) -> usize {
         size_of::<Batch>()
             + self.times_us.capacity() * size_of::<i64>()
@@ -117,13 +117,13 @@ impl Intake {
         }
     }
 
-    /// The same for a type whose samples are kept from a time on, µs: earlier ones are rejected.
+    /// Does the same for a type whose samples are kept from a time on, µs: earlier ones are rejected.
     #[must_use]
     pub fn keeping_from(self, kept_from_us: i64) -> Self {
         Intake { kept_from_us: kept_from_us.max(EARLIEST_US), ..self }
     }
 
-    /// The type that is taken in.
+    /// Returns the type that is taken in.
     pub fn data_type(&self) -> DataType {
         self.data_type
     }
@@ -174,13 +174,13 @@ impl Intake {
         self.most_parts = MOST_PARTS.max(self.rows_seen as usize / 8);
     }
 
-    /// What was taken in.
+    /// Returns what was taken in.
     pub fn finish(self) -> Accepted {
         let blocks = self.parts.into_values().map(joined).collect();
         Accepted { data_type: self.data_type, blocks, rejected: self.rejected, rejections: self.rejections }
     }
 
-    /// The rows that cannot be stored.
+    /// Returns the rows that cannot be stored.
     fn find_bad_rows(&self, batch: &mut Batch) -> BadRows {
         let rows = batch.times_us.len();
         let mut bad = BadRows::new(rows);
@@ -311,7 +311,7 @@ struct GroupOfCode {
     table: Vec<u32>,
 }
 
-/// The good rows of each channel, ascending.
+/// Returns the good rows of each channel, ascending.
 fn rows_by_channel(all: &Block, bad: &BadRows, groups: &mut GroupOfCode) -> Vec<(Channel, Vec<u32>)> {
     let code_of = |cell: i32| if cell == NULL { 0 } else { cell as usize + 1 };
     let columns: Vec<&Cells> = all.data_type.channel_columns().iter().map(|position| &all.columns[*position]).collect();

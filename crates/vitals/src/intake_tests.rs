@@ -33,7 +33,7 @@ fn batch(data_type: DataType, times_us: &[i64], columns: &[(&str, Cells)]) -> Ba
     Batch { times_us: times_us.to_vec(), columns: all, faults: Vec::new(), zones: None }
 }
 
-/// A time of a row: mostly good, else of every kind of bad one.
+/// Returns a time of a row: mostly good, else of every kind of bad one.
 fn any_time_us() -> impl Strategy<Value = i64> {
     prop_oneof![
         12 => NOW_US - 3_000..NOW_US + 3_000,

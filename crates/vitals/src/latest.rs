@@ -79,26 +79,26 @@ impl LatestValues {
         *self != before
     }
 
-    /// The newest time of a vital sign that NEWS scores, ms.
+    /// Returns the newest time of a vital sign that NEWS scores, ms.
     pub fn scored_ms(&self) -> Option<i64> {
         let scored = [self.heart_rate, self.respiration_rate, self.temperature, self.spo2, self.nibp_systolic];
         scored.into_iter().flatten().map(|timed| timed.timestamp_ms).max()
     }
 
-    /// The values that are not later than a time.
+    /// Returns the values that are not later than a time.
     #[must_use]
     pub fn not_after(mut self, time_ms: i64) -> Self {
         self.retain(|timed| timed.timestamp_ms <= time_ms);
         self
     }
 
-    /// The vital signs, always in the same order; the score is none.
+    /// Returns the vital signs, always in the same order; the score is none.
     pub fn signs(&self) -> [Option<Timed>; 6] {
         let mut copy = *self;
         copy.signs_mut().map(|sign| *sign)
     }
 
-    /// The vital signs to be changed, in the order of [`LatestValues::signs`].
+    /// Returns the vital signs to be changed, in the order of [`LatestValues::signs`].
     pub fn signs_mut(&mut self) -> [&mut Option<Timed>; 6] {
         [
             &mut self.heart_rate,
@@ -117,13 +117,13 @@ impl LatestValues {
         }
     }
 
-    /// Whether no vital sign is known.
+    /// Returns whether no vital sign is known.
     pub fn is_empty(&self) -> bool {
         self.scored_ms().is_none() && self.nibp_diastolic.is_none()
     }
 }
 
-/// The later of two values; of the same time the one that scores higher, and of these the larger.
+/// Returns the later of two values; of the same time the one that scores higher, and of these the larger.
 fn newer(mine: Option<Timed>, other: Option<Timed>, score: impl Fn(f64) -> Option<u8>) -> Option<Timed> {
     let (Some(known), Some(candidate)) = (mine, other) else { return mine.or(other) };
     // Values that score alike still need an order, or the result would depend on which block was looked at first.
@@ -132,7 +132,7 @@ fn newer(mine: Option<Timed>, other: Option<Timed>, score: impl Fn(f64) -> Optio
     if order.is_gt() { other } else { mine }
 }
 
-/// The newest valid values among the rows of a block that are not later than `not_after_us`.
+/// Returns the newest valid values among the rows of a block that are not later than `not_after_us`.
 ///
 /// Blocks of other types than activity and tests have none.
 pub fn newest_of(block: &Block, not_after_us: i64) -> LatestValues {
@@ -141,7 +141,7 @@ pub fn newest_of(block: &Block, not_after_us: i64) -> LatestValues {
     newest_in_rows(block, 0..rows)
 }
 
-/// The newest valid values among some rows of a block.
+/// Returns the newest valid values among some rows of a block.
 pub fn newest_in_rows(block: &Block, rows: std::ops::Range<usize>) -> LatestValues {
     let mut newest = LatestValues::default();
     let Some(readings) = Readings::of(block) else { return newest };
@@ -167,7 +167,7 @@ pub enum Readings<'block> {
 }
 
 impl<'block> Readings<'block> {
-    /// The readings of a block; `None` when it cannot have any.
+    /// Returns the readings of a block; `None` when it cannot have any.
     pub fn of(block: &'block Block) -> Option<Self> {
         match block.data_type {
             DataType::Activity => Some(Readings::Activity(ActivityRows::of(block))),
@@ -176,7 +176,7 @@ impl<'block> Readings<'block> {
         }
     }
 
-    /// The valid vital signs of a row, all with the time given.
+    /// Returns the valid vital signs of a row, all with the time given.
     pub fn at(&self, row: usize, time_ms: i64) -> LatestValues {
         match self {
             Readings::Activity(rows) => activity_at(rows, row, time_ms),
@@ -185,7 +185,7 @@ impl<'block> Readings<'block> {
     }
 }
 
-/// Whether no row at `time_ms` or before can change anything.
+/// Returns whether no row at `time_ms` or before can change anything.
 fn all_later_than(newest: &LatestValues, time_ms: i64) -> bool {
     let singles = [newest.heart_rate, newest.respiration_rate, newest.temperature, newest.spo2];
     let pressures = [newest.nibp_systolic, newest.nibp_diastolic];

@@ -14,7 +14,7 @@ use crate::registry::{DataType, NULL, TestKind};
 
 const HOUR_US: i64 = 3_600_000_000;
 
-/// A vital sign of every row that has a valid one: time in ms and value.
+/// Returns a vital sign of every row that has a valid one: time in ms and value.
 fn readings(block: &Block, columns: [&str; 2], steps: f64) -> Vec<Timed> {
     let cell = |name: &str, row: usize| Some(block.column(name).get(row)).filter(|cell| *cell != NULL);
     let is_worn = |row: &usize| cell("wearing", *row).is_none_or(|wearing| wearing >= 1);
@@ -27,7 +27,7 @@ fn readings(block: &Block, columns: [&str; 2], steps: f64) -> Vec<Timed> {
     .collect()
 }
 
-/// The newest of some readings; of one millisecond the one that scores highest, of these the largest.
+/// Returns the newest of some readings; of one millisecond the one that scores highest, of these the largest.
 fn newest(readings: &[Timed], score: impl Fn(f64) -> Option<u8>) -> Option<Timed> {
     let rank = |timed: &Timed| (timed.timestamp_ms, score(timed.value), timed.value);
     readings.iter().copied().max_by(|one, other| rank(one).partial_cmp(&rank(other)).unwrap())
@@ -58,7 +58,7 @@ fn merged(one: &LatestValues, other: &LatestValues) -> LatestValues {
     merged
 }
 
-/// An hour of rows that often share their millisecond.
+/// Returns an hour of rows that often share their millisecond.
 fn any_hour() -> impl Strategy<Value = Block> {
     prop_oneof![
         any_block(DataType::Activity, MIDNIGHT_US..MIDNIGHT_US + HOUR_US, 30),
@@ -167,7 +167,7 @@ proptest! {
     }
 }
 
-/// A spot measurement of a kind.
+/// Returns a spot measurement of a kind.
 fn spot(kind: &str, time_ms: i64, thousandths: i32, quality: i32) -> Block {
     let code = TestKind::code(kind).unwrap();
     let mut block = Block::empty(DataType::Tests, DataType::Tests.channel(&[code]));

@@ -1,6 +1,6 @@
 //! How much memory things take that are kept by the million.
 
-/// The memory that a shared text takes by itself, bytes: its characters and two counters.
+/// Returns the memory that a shared text takes by itself, bytes: its characters and two counters.
 pub fn bytes_of_text(text: &str) -> usize {
     const COUNTERS: usize = 2 * size_of::<usize>();
     (COUNTERS + text.len()).next_multiple_of(COUNTERS)

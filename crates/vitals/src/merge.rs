@@ -28,7 +28,7 @@ impl Admission {
         Admission { replaces: vec![false; novel.rows()], novel, duplicate: 0, replaced: 0 }
     }
 
-    /// How many rows are new.
+    /// Returns how many rows are new.
     pub fn stored(&self) -> u64 {
         self.replaces.iter().filter(|replaces| !**replaces).count() as u64
     }
@@ -134,7 +134,7 @@ pub fn admit(stored: &Block, incoming: Block, firsts: &Block) -> Admission {
     Admission { novel: Block::gather(&[&incoming], &picks, zones), replaces, duplicate, replaced }
 }
 
-/// The rows of two blocks that are copies of one sample.
+/// Returns the rows of two blocks that are copies of one sample.
 fn twins(stored: &Block, incoming: &Block) -> Vec<(usize, usize)> {
     let mut twins = Vec::new();
     if stored.is_empty() {
@@ -148,7 +148,7 @@ fn twins(stored: &Block, incoming: &Block) -> Vec<(usize, usize)> {
     twins
 }
 
-/// How many rows are equal, and how many are not.
+/// Returns how many rows are equal, and how many are not.
 fn counted(equal: &[bool]) -> (u64, u64) {
     let duplicate = equal.iter().filter(|equal| **equal).count();
     (duplicate as u64, (equal.len() - duplicate) as u64)

@@ -111,8 +111,8 @@ pub struct NewsEntry {
 }
 
 impl NewsEntry {
-    /// The entry at T from the newest valid values up to T. `previous` is the evaluation before, or any entry equal
-    /// to it but for time and values.
+    /// Returns the entry at T from the newest valid values up to T. `previous` is the evaluation before, or any entry
+    /// equal to it but for time and values.
     pub fn at(time_ms: i64, known: &LatestValues, settings: &SettingsAt, previous: Option<&NewsEntry>) -> Self {
         // No entry depends on anything older, so that a late row reaches twelve hours of entries and no further.
         let within = |timed: Option<Timed>| timed.filter(|timed| time_ms - timed.timestamp_ms <= LOOK_BACK_MS);
@@ -147,7 +147,7 @@ impl NewsEntry {
         entry
     }
 
-    /// The part of a parameter.
+    /// Returns the part of a parameter.
     pub fn part(&self, parameter: Parameter) -> &EntryPart {
         let position = Parameter::ALL.iter().position(|candidate| *candidate == parameter);
         &self.parts[position.unwrap_or(0)]
@@ -167,7 +167,7 @@ impl NewsEntry {
         }
     }
 
-    /// Whether a sub-score, the total, or what is missing and why differs.
+    /// Returns whether a sub-score, the total, or what is missing and why differs.
     pub fn differs_from(&self, other: &NewsEntry) -> bool {
         // Not the measurements: each minute has others, and a history of every minute would hide the changes.
         let reasons = |entry: &NewsEntry| entry.parts.map(|part| (part.score, part.availability));
@@ -176,12 +176,13 @@ impl NewsEntry {
     }
 }
 
-/// The vital signs that are scored, in the order of [`Parameter::ALL`].
+/// Returns the vital signs that are scored, in the order of [`Parameter::ALL`].
 fn scored(known: &LatestValues) -> [Option<Timed>; 5] {
     [known.respiration_rate, known.spo2, known.nibp_systolic, known.heart_rate, known.temperature]
 }
 
-/// The vital signs in the rows of some blocks up to a time (included), one moment a millisecond, in the order of time.
+/// Returns the vital signs in the rows of some blocks up to a time (included), one moment a millisecond, in the order
+/// of time.
 pub fn moments(blocks: &[Block], not_after_us: i64) -> Vec<Moment> {
     let mut moments: Vec<Moment> = Vec::new();
     for block in blocks {

@@ -129,12 +129,12 @@ pub fn temperature_deviation_factor(deviation: f64) -> f64 {
     (1.0 - 0.3 * (deviation.abs() - 0.5)).clamp(0.7, 1.0)
 }
 
-/// A value that is finite and above 0.
+/// Returns a value that is finite and above 0.
 fn valid(value: Option<f64>) -> Option<f64> {
     value.filter(|value| value.is_finite() && *value > 0.0)
 }
 
-/// The valid values of some days.
+/// Returns the valid values of some days.
 fn valid_values(days: &[Day], read: impl Fn(&Day) -> Option<f64>) -> Vec<f64> {
     days.iter().filter_map(|day| valid(read(day))).collect()
 }
@@ -171,7 +171,7 @@ impl Baseline {
         Some(Self { mean, spread: spread.map(|spread| spread.max(LEAST_SPREAD * mean)) })
     }
 
-    /// How far a value lies from the mean, percent; None below seven valid days.
+    /// Returns how far a value lies from the mean, percent; None below seven valid days.
     fn delta_percent(&self, value: f64) -> Option<f64> {
         self.spread.map(|_| 100.0 * (value - self.mean) / self.mean)
     }

@@ -17,7 +17,7 @@ fn any_day() -> impl Strategy<Value = Day> {
         .prop_map(|(rmssd_ms, resting_bpm, skin_temperature)| Day { rmssd_ms, resting_bpm, skin_temperature })
 }
 
-/// The valid values of the first days.
+/// Returns the valid values of the first days.
 fn values(days: &[Day], count: usize, of: fn(&Day) -> Option<f64>) -> Vec<f64> {
     days.iter().take(count).filter_map(of).filter(|value| value.is_finite() && *value > 0.0).collect()
 }

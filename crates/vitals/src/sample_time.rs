@@ -53,12 +53,12 @@ impl Decimal {
         Some(Decimal { digits, scale })
     }
 
-    /// Whether the number is above zero.
+    /// Returns whether the number is above zero.
     pub fn is_positive(self) -> bool {
         self.digits > 0
     }
 
-    /// The nearest number of thousandths, half up: a time in ms becomes a time in µs.
+    /// Returns the nearest number of thousandths, half up: a time in ms becomes a time in µs.
     ///
     /// `None` when it does not fit.
     pub fn rounded_thousandths(self) -> Option<i64> {
@@ -113,7 +113,7 @@ impl Rate {
         rate.is_at_most(HIGHEST_HZ).then_some(rate)
     }
 
-    /// Whether the rate lies between two whole ones, both included.
+    /// Returns whether the rate lies between two whole ones, both included.
     pub fn is_between(self, lowest_hz: u32, highest_hz: u32) -> bool {
         let is_below = lowest_hz > 0 && self.is_at_most(lowest_hz) && !self.equals(lowest_hz);
         !is_below && self.is_at_most(highest_hz)
@@ -135,7 +135,7 @@ impl Rate {
     }
 }
 
-/// An exponent. One of more digits than fit is as large as any.
+/// Returns an exponent. One of more digits than fit is as large as any.
 fn read_exponent(text: &str) -> Option<i64> {
     const LARGEST: i64 = 1 << 40;
     let (is_negative, digits) = match text.as_bytes().first()? {
@@ -170,7 +170,7 @@ struct Steps {
 }
 
 impl EvenSampling {
-    /// The times of the first `count` samples, µs since 1970. `None` when one does not fit.
+    /// Returns the times of the first `count` samples, µs since 1970. `None` when one does not fit.
     pub fn times_us(&self, count: usize) -> Option<Vec<i64>> {
         // Of a single sample the rate says nothing, however small it is.
         if count <= 1 {
@@ -196,8 +196,8 @@ impl EvenSampling {
         Some(times)
     }
 
-    /// All terms over one denominator, so that the floor is exact: t = (start + i·step + half) / denominator, where start is
-    /// only what is behind the whole microseconds of the first sample.
+    /// Returns all terms over one denominator, so that the floor is exact: t = (start + i·step + half) / denominator,
+    /// where start is only what is behind the whole microseconds of the first sample.
     fn steps(&self) -> Option<Steps> {
         let Rate { digits, exponent } = self.rate_hz;
         // The start in µs: an integer and a fraction over a unit.
@@ -229,7 +229,7 @@ impl EvenSampling {
     }
 }
 
-/// The same fraction with the smallest power of ten below it.
+/// Returns the same fraction with the smallest power of ten below it.
 fn reduced(mut fraction: i128, mut unit: i128) -> (i128, i128) {
     while unit > 1 && fraction % 10 == 0 {
         (fraction, unit) = (fraction / 10, unit / 10);
@@ -246,7 +246,7 @@ mod tests {
         EvenSampling { start_ms: Decimal::parse(start).unwrap(), rate_hz: Rate::parse(rate).unwrap() }
     }
 
-    /// The time of a sample by the formula, in numbers that are long enough for any of the tests.
+    /// Returns the time of a sample by the formula, in numbers that are long enough for any of the tests.
     fn by_formula(start_us: i64, index: usize, (numerator, denominator): (i128, i128)) -> i128 {
         // floor(start + i·10⁶·denominator/numerator + ½)
         let doubled = 2 * (i128::from(start_us) * numerator + index as i128 * 1_000_000 * denominator) + numerator;

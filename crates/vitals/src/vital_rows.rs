@@ -30,19 +30,19 @@ struct Measured<'block> {
 }
 
 impl<'block> Measured<'block> {
-    /// The column of that name.
+    /// Returns the column of that name.
     fn of(block: &'block Block, name: &str) -> Self {
         let (column, cells) = block.declared_column(name);
         Measured { cells, no_value: column.no_value_cell() }
     }
 
-    /// The measured value of a row.
+    /// Returns the measured value of a row.
     fn get(&self, row: usize) -> Option<i32> {
         let cell = self.cells.get(row);
         (cell != NULL && cell != self.no_value).then_some(cell)
     }
 
-    /// Whether the row has a value, be it one that means none.
+    /// Returns whether the row has a value, be it one that means none.
     fn is_given(&self, row: usize) -> bool {
         self.cells.get(row) != NULL
     }
@@ -68,7 +68,7 @@ pub struct ActivityRows<'block> {
 }
 
 impl<'block> ActivityRows<'block> {
-    /// The rows of a block.
+    /// Returns the rows of a block.
     ///
     /// # Panics
     /// When the block is not of type activity.
@@ -91,19 +91,19 @@ impl<'block> ActivityRows<'block> {
         }
     }
 
-    /// Whether the bracelet was worn.
+    /// Returns whether the bracelet was worn.
     pub fn is_worn(&self, row: usize) -> bool {
         // Wearing need not be sent: taking what is not given for "off" would hide every value of such a patient.
         let wearing = self.wearing.get(row);
         wearing == NULL || wearing >= 1
     }
 
-    /// Whether the bracelet was charging.
+    /// Returns whether the bracelet was charging.
     pub fn is_charging(&self, row: usize) -> bool {
         self.charging.get(row) == 1
     }
 
-    /// Whether the battery was low.
+    /// Returns whether the battery was low.
     pub fn is_low_battery(&self, row: usize) -> bool {
         let battery = self.battery.get(row);
         battery != NULL && battery <= LOW_BATTERY_PERCENT
@@ -160,17 +160,17 @@ impl<'block> ActivityRows<'block> {
         given(self.spo2_q.get(row))
     }
 
-    /// Whether the row has a heart rate at all, be it 0 or poor.
+    /// Returns whether the row has a heart rate at all, be it 0 or poor.
     pub fn measures_heart_rate(&self, row: usize) -> bool {
         self.bpm.is_given(row)
     }
 
-    /// Whether the row has a respiration rate at all, be it 0 or poor.
+    /// Returns whether the row has a respiration rate at all, be it 0 or poor.
     pub fn measures_respiration(&self, row: usize) -> bool {
         self.respiration_rate.is_given(row)
     }
 
-    /// Whether the row has an oxygen saturation at all, be it 0 or poor.
+    /// Returns whether the row has an oxygen saturation at all, be it 0 or poor.
     pub fn measures_spo2(&self, row: usize) -> bool {
         self.spo2.is_given(row)
     }
@@ -209,7 +209,7 @@ pub struct SpotRows<'block> {
 }
 
 impl<'block> SpotRows<'block> {
-    /// The rows of a block of type tests; `None` when its channel is not a vital sign.
+    /// Returns the rows of a block of type tests; `None` when its channel is not a vital sign.
     pub fn of(block: &'block Block) -> Option<Self> {
         if block.data_type != DataType::Tests {
             return None;

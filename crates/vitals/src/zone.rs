@@ -25,7 +25,7 @@ pub const DAY_US: i64 = 86_400 * SECOND_US;
 /// The name of an IANA time zone.
 pub type ZoneName = Arc<str>;
 
-/// Whether a name is an IANA time zone of the tables that the program brings along.
+/// Returns whether a name is an IANA time zone of the tables that the program brings along.
 pub fn is_known_zone(name: &str) -> bool {
     tables::zone(name).is_some()
 }
@@ -43,13 +43,13 @@ pub struct ZoneRuns {
 }
 
 impl ZoneRuns {
-    /// The memory that the runs take, bytes, as if each had a name of its own.
+    /// Returns the memory that the runs take, bytes, as if each had a name of its own.
     pub fn bytes(&self) -> usize {
         let names: usize = self.runs.iter().map(|(_, zone)| bytes_of_text(zone)).sum();
         self.runs.capacity() * size_of::<(u32, ZoneName)>() + names
     }
 
-    /// The same zone for all `rows`.
+    /// Returns the same zone for all `rows`.
     pub fn constant(zone: ZoneName, rows: usize) -> Self {
         let mut runs = ZoneRuns::default();
         runs.push(zone, rows);
@@ -68,12 +68,12 @@ impl ZoneRuns {
         }
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u32 {
         self.runs.last().map_or(0, |(end, _)| *end)
     }
 
-    /// The zone of a row.
+    /// Returns the zone of a row.
     ///
     /// # Panics
     /// When there is no such row.
@@ -81,7 +81,7 @@ impl ZoneRuns {
         self.run_of(row).1
     }
 
-    /// The run that a row belongs to: the row after its last one, and its zone.
+    /// Returns the run that a row belongs to: the row after its last one, and its zone.
     ///
     /// # Panics
     /// When there is no such row.
@@ -90,13 +90,13 @@ impl ZoneRuns {
         (*end as usize, zone)
     }
 
-    /// The runs in order: rows from, to (exclusive), zone.
+    /// Returns the runs in order: rows from, to (exclusive), zone.
     pub fn iter(&self) -> impl Iterator<Item = (std::ops::Range<usize>, &ZoneName)> {
         let starts = std::iter::once(0).chain(self.runs.iter().map(|(end, _)| *end as usize));
         starts.zip(&self.runs).map(|(start, (end, zone))| (start..*end as usize, zone))
     }
 
-    /// The runs of some of the rows.
+    /// Returns the runs of some of the rows.
     #[must_use]
     pub fn slice(&self, rows: std::ops::Range<usize>) -> Self {
         let mut part = ZoneRuns::default();
@@ -124,13 +124,13 @@ pub struct LocalClock {
 }
 
 impl LocalClock {
-    /// A clock of the zone; UTC when the name is not known to this build.
+    /// Makes a clock of the zone; UTC when the name is not known to this build.
     pub fn new(zone_name: &str) -> Self {
         let zone = tables::zone(zone_name).unwrap_or(TimeZone::UTC);
         LocalClock { zone, offset: Offset::UTC, valid_from_us: 1, valid_to_us: 0 }
     }
 
-    /// The offset from UTC at a time, in seconds east.
+    /// Returns the offset from UTC at a time, in seconds east.
     pub fn offset_seconds(&mut self, time_us: i64) -> i32 {
         // Offsets change twice a year: nearly every row is answered by these two comparisons.
         if time_us < self.valid_from_us || time_us >= self.valid_to_us {
@@ -144,12 +144,12 @@ impl LocalClock {
         time_us + i64::from(self.offset_seconds(time_us)) * SECOND_US
     }
 
-    /// The local day at a time.
+    /// Returns the local day at a time.
     pub fn day(&mut self, time_us: i64) -> LocalDay {
         LocalDay(self.local_us(time_us).div_euclid(DAY_US) as i32)
     }
 
-    /// The time at which a local date and time occurs, µs since 1970; in a gap the time after it, in a fold the
+    /// Returns the time at which a local date and time occurs, µs since 1970; in a gap the time after it, in a fold the
     /// first.
     pub fn time_us_of(&self, local: DateTime) -> Option<i64> {
         let zoned = self.zone.to_ambiguous_zoned(local).compatible().ok()?;
@@ -168,7 +168,7 @@ impl LocalClock {
     }
 }
 
-/// The timestamp of a number of µs, clamped to the calendar's range.
+/// Returns the timestamp of a number of µs, clamped to the calendar's range.
 pub fn timestamp_of(time_us: i64) -> Timestamp {
     Timestamp::from_microsecond(time_us).unwrap_or(if time_us < 0 { Timestamp::MIN } else { Timestamp::MAX })
 }
@@ -178,14 +178,14 @@ pub fn timestamp_of(time_us: i64) -> Timestamp {
 pub struct LocalDay(pub i32);
 
 impl LocalDay {
-    /// The day of a civil date.
+    /// Returns the day of a civil date.
     pub fn from_date(date: Date) -> Self {
         let midnight = date.at(0, 0, 0, 0);
         let epoch = Date::constant(1970, 1, 1).at(0, 0, 0, 0);
         LocalDay((midnight.duration_since(epoch).as_hours() / 24) as i32)
     }
 
-    /// The civil date; the calendar's last day beyond its end.
+    /// Returns the civil date; the calendar's last day beyond its end.
     pub fn date(self) -> Date {
         let days = jiff::Span::new().try_days(self.0).unwrap_or_default();
         Date::constant(1970, 1, 1).checked_add(days).unwrap_or(Date::MAX)

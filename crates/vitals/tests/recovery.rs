@@ -1,4 +1,4 @@
-//! The laws of recovery: null rules, direction of each part, limits.
+//! Recovery: which parts are null, the direction of each part, limits.
 #![allow(clippy::unwrap_used, reason = "the lint spares tests but not their functions")]
 
 use proptest::prelude::*;
@@ -9,10 +9,10 @@ fn day(rmssd_ms: f64, resting_bpm: f64, skin_temperature: f64) -> Day {
     Day { rmssd_ms: Some(rmssd_ms), resting_bpm: Some(resting_bpm), skin_temperature: Some(skin_temperature) }
 }
 
-/// Sixty days around 40 ms, 60 per minute and 34 °C.
+/// Sixty days that alternate around 40 ms and 60 per minute, at 34 °C.
 fn past() -> Vec<Day> {
-    let sway = |i: usize| if i.is_multiple_of(2) { 1.0 } else { -1.0 };
-    (0..60).map(|i| day(40.0 + 4.0 * sway(i), 60.0 + 2.0 * sway(i), 34.0)).collect()
+    let sign = |i: usize| if i.is_multiple_of(2) { 1.0 } else { -1.0 };
+    (0..60).map(|i| day(40.0 + 4.0 * sign(i), 60.0 + 2.0 * sign(i), 34.0)).collect()
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn an_ordinary_day_scores_seventy() {
 }
 
 #[test]
-fn worked_by_hand() {
+fn recovery_of_a_better_day_is_as_calculated_by_hand() {
     let found = recovery(&day(44.0, 57.0, 35.0), &past(), Some(90.0), 0.98).unwrap();
     // The baselines have standard deviations of 4·sqrt(60/59) and 2·sqrt(60/59).
     let spread = (60.0_f64 / 59.0).sqrt();
@@ -44,7 +44,7 @@ fn worked_by_hand() {
 }
 
 #[test]
-fn nothing_without_today_or_without_a_past() {
+fn recovery_without_values_of_today_or_of_the_past_is_none() {
     let today = day(40.0, 60.0, 34.0);
     assert_eq!(recovery(&Day { rmssd_ms: None, ..today }, &past(), None, 1.0), None);
     assert_eq!(recovery(&Day { resting_bpm: None, ..today }, &past(), None, 1.0), None);
@@ -54,7 +54,7 @@ fn nothing_without_today_or_without_a_past() {
 }
 
 #[test]
-fn seven_days_for_scores_three_for_temperature() {
+fn scores_need_seven_days_and_averages_three() {
     let today = day(40.0, 60.0, 34.0);
     for (days, temperature, scores) in
         [(1, false, false), (2, false, false), (3, true, false), (6, true, false), (7, true, true)]
@@ -81,7 +81,7 @@ fn a_constant_past_does_not_divide_by_zero() {
 }
 
 #[test]
-fn factors() {
+fn factors_follow_their_tables() {
     for (deviation, factor) in [(0.0, 1.0), (0.5, 1.0), (-0.5, 1.0), (1.0, 0.85), (-1.5, 0.7), (9.0, 0.7)] {
         assert!((temperature_deviation_factor(deviation) - factor).abs() < 1e-12);
     }
@@ -100,18 +100,18 @@ fn factors() {
 
 proptest! {
     #[test]
-    fn better_is_never_worse(
+    fn better_values_never_lower_the_score(
         rmssd in 5.0..150.0f64, resting in 35.0..110.0f64, sleep in 0.0..100.0f64,
         more in 0.1..20.0f64, temperature in 30.0..38.0f64,
     ) {
         let value = |rmssd, resting, sleep, temperature| {
             recovery(&day(rmssd, resting, temperature), &past(), Some(sleep), 1.0).unwrap().value
         };
-        let here = value(rmssd, resting, sleep, temperature);
-        prop_assert!(here <= 100);
-        prop_assert!(value(rmssd + more, resting, sleep, temperature) >= here);
-        prop_assert!(value(rmssd, resting - more, sleep, temperature) >= here);
-        prop_assert!(value(rmssd, resting, (sleep + more).min(100.0), temperature) >= here);
-        prop_assert!(value(rmssd, resting, sleep, 34.0) >= here);
+        let score = value(rmssd, resting, sleep, temperature);
+        prop_assert!(score <= 100);
+        prop_assert!(value(rmssd + more, resting, sleep, temperature) >= score);
+        prop_assert!(value(rmssd, resting - more, sleep, temperature) >= score);
+        prop_assert!(value(rmssd, resting, (sleep + more).min(100.0), temperature) >= score);
+        prop_assert!(value(rmssd, resting, sleep, 34.0) >= score);
     }
 }

@@ -147,7 +147,7 @@ fn scores_of_nights() {
     assert!((tranquility(&calm).unwrap() - 100.0).abs() < 1e-12);
 }
 
-/// A day of forearm angles: restless, then eight still hours with a turn every 20 minutes and
+/// Returns a day of forearm angles: restless, then eight still hours with a turn every 20 minutes and
 /// half an hour up, then restless again.
 fn day_of_angles() -> Vec<Option<f64>> {
     let per_hour = 720;

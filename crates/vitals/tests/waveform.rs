@@ -85,7 +85,7 @@ fn pulse_and_breath_of_the_open_recording() {
     assert!(mean(&breath_errors) <= 3.5, "{breath_errors:?}");
 }
 
-/// A pulse wave of `per_min` with a breath of `breaths_per_min` in baseline, height and rate.
+/// Returns a pulse wave of `per_min` with a breath of `breaths_per_min` in baseline, height and rate.
 fn synthetic_ppg(per_min: f64, breaths_per_min: f64, rate_hz: f64, seconds: f64) -> Vec<f64> {
     let mut phase = 0.0;
     let count = (seconds * rate_hz) as usize;

@@ -15,7 +15,7 @@ pub struct SlowBody {
     pub least_rate: u64,
 }
 
-/// Why a body cannot be read.
+/// Reason why a body cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BodyRejection {
     /// The Content-Type is another than the one that is taken.
@@ -63,7 +63,7 @@ impl BodyRejection {
         slow.map_or(BodyRejection::CutOff, |slow| BodyRejection::TooSlow(*slow))
     }
 
-    /// What is wrong by field, for those that are 422.
+    /// Returns what is wrong by field, for those that are 422.
     pub(crate) fn fields(&self) -> Option<BTreeMap<String, Vec<String>>> {
         let is_other = matches!(self, BodyRejection::NotAnObject);
         is_other.then(|| BTreeMap::from([("body".to_owned(), vec!["must be a JSON object".to_owned()])]))

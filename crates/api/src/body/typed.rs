@@ -148,12 +148,12 @@ impl FieldValue for Option<Timestamp> {
 
 /// A value that is one of a few names.
 pub(crate) trait Choice: Copy + 'static {
-    /// What the choice is called in the document.
+    /// Name of the choice in the OpenAPI document.
     const TITLE: &'static str;
     /// All values.
     const ALL: &'static [Self];
 
-    /// The name of a value.
+    /// Returns the name of a value.
     fn name(self) -> &'static str;
 }
 
@@ -172,7 +172,7 @@ impl<T: Choice> FieldValue for Option<Name<T>> {
     }
 }
 
-/// The names of a choice as a sentence has them: `a, b or c`.
+/// Returns the names of a choice as a sentence has them: `a, b or c`.
 fn alternatives<T: Choice>() -> String {
     let names: Vec<&str> = T::ALL.iter().map(|value| value.name()).collect();
     match names.split_last() {

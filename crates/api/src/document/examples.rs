@@ -2,15 +2,15 @@
 
 use serde_json::{Map, Value, json};
 
-/// How deep schemas are followed. None of ours refers to itself.
+/// Depth to which schemas are followed. None of ours refers to itself.
 const DEEPEST: usize = 12;
 
-/// An example of a schema.
+/// Returns an example of a schema.
 pub(super) fn of(schema: &Value, schemas: &Value) -> Value {
     example(schema, schemas, 0)
 }
 
-/// What a schema itself states to be usual; an example can be null.
+/// Returns what a schema itself states to be usual; an example can be null.
 pub(super) fn stated(schema: &Value) -> Option<&Value> {
     let list = |name: &str| schema.get(name).and_then(|list| list.get(0));
     let one = schema.get("example").or_else(|| list("examples"));
@@ -48,7 +48,7 @@ fn example(schema: &Value, schemas: &Value, depth: usize) -> Value {
     }
 }
 
-/// The type, without the null that it may be as well.
+/// Returns the type, without the null that it may be as well.
 fn type_of(schema: &Value) -> &str {
     match &schema["type"] {
         Value::String(kind) => kind,

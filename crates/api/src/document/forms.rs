@@ -4,17 +4,17 @@
 
 use serde_json::{Value, json};
 
-/// What else a schema states of values of a kind.
+/// Keywords of a schema that limit values of one kind.
 const LIMITS: [(&str, &[&str]); 4] = [
     ("number", &["minimum", "maximum", "not", "examples"]),
     ("integer", &["minimum", "maximum", "not"]),
     ("boolean", &[]),
     ("string", &["pattern", "maxLength", "enum", "examples"]),
 ];
-/// What holds for values of all kinds.
+/// Keywords of a schema that apply to values of all kinds.
 const COMMON: [&str; 3] = ["description", "x-unit", "deprecated"];
 
-/// The schema of a column of such values.
+/// Returns the schema of a column of such values.
 pub(super) fn of(value: &Value) -> Value {
     let types = match &value["type"] {
         Value::Array(types) => types.clone(),
@@ -38,7 +38,7 @@ pub(super) fn of(value: &Value) -> Value {
     json!({"oneOf": values, "description": value["description"]})
 }
 
-/// The schema of values of one kind.
+/// Returns the schema of values of one kind.
 fn of_kind(value: &Value, kind: &str, own_type: &Value) -> Value {
     let limits = LIMITS.iter().find(|(name, _)| *name == kind).map_or(&[] as &[&str], |(_, limits)| limits);
     let mut schema = json!({"type": own_type});

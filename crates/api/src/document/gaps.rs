@@ -7,20 +7,20 @@ use super::examples;
 /// Schemas that say nothing, of bodies and of answers that are no errors.
 const EMPTY_SCHEMAS: usize = 0;
 /// Operations without summary, description, tag or id.
-const UNTOLD_OPERATIONS: usize = 0;
+const UNDESCRIBED_OPERATIONS: usize = 0;
 /// Schemas that have the name of a type of ours, which says nothing to others.
 const INNER_NAMES: usize = 0;
 /// Values of a schema whose example follows from nothing.
 const VALUES_WITHOUT_EXAMPLE: usize = 0;
 /// Answers other than errors, redirections and 204 whose content is not described. One has none: a token that is given back
 /// (RFC 7009, 2.2).
-const UNTOLD_ANSWERS: usize = 1;
+const UNDESCRIBED_ANSWERS: usize = 1;
 /// Properties without a description.
-const UNTOLD_PROPERTIES: usize = 0;
+const UNDESCRIBED_PROPERTIES: usize = 0;
 /// Links; this one only rises.
 const LINKS: usize = 29;
 
-/// Every operation with its path and method.
+/// Returns every operation with its path and method.
 fn operations(document: &Value) -> impl Iterator<Item = (String, &Value)> {
     let paths = document["paths"].as_object().into_iter().flatten();
     paths.flat_map(|(path, item)| {
@@ -29,7 +29,7 @@ fn operations(document: &Value) -> impl Iterator<Item = (String, &Value)> {
     })
 }
 
-/// What an operation takes, and what it answers when nothing is wrong.
+/// Returns what an operation takes, and what it answers when nothing is wrong.
 fn contents(document: &Value) -> impl Iterator<Item = (String, &Value)> {
     operations(document).flat_map(|(name, operation)| {
         let answers = operation["responses"].as_object().into_iter().flatten();
@@ -68,7 +68,7 @@ fn all_properties(document: &Value) -> Vec<(String, &Value)> {
     found
 }
 
-/// Whether an example of a schema follows from what it and its parts state.
+/// Returns whether an example of a schema follows from what it and its parts state.
 fn has_example(schema: &Value) -> bool {
     if examples::stated(schema).is_some() || schema["$ref"].is_string() {
         return true;
@@ -84,7 +84,7 @@ fn has_example(schema: &Value) -> bool {
     }
 }
 
-/// Whether a property says what it is, itself or by the schema that it refers to.
+/// Returns whether a property says what it is, itself or by the schema that it refers to.
 fn is_described(property: &Value) -> bool {
     let choices = property["oneOf"].as_array().into_iter().flatten();
     property["description"].is_string() || choices.chain([property]).any(|choice| choice["$ref"].is_string())
@@ -106,15 +106,15 @@ fn every_content_has_a_schema() {
 #[test]
 fn every_operation_is_named_and_described() {
     let document = crate::document();
-    let is_told = |operation: &Value| {
+    let is_whole = |operation: &Value| {
         let text = |name: &str| operation[name].as_str().is_some_and(|text| !text.is_empty());
         let tags: Vec<&str> =
             document["tags"].as_array().into_iter().flatten().filter_map(|tag| tag["name"].as_str()).collect();
         let is_tagged = operation["tags"][0].as_str().is_some_and(|tag| tags.contains(&tag));
         text("summary") && text("description") && text("operationId") && is_tagged
     };
-    let untold = operations(&document).filter(|(_, operation)| !is_told(operation)).map(|(name, _)| name);
-    assert_falls(&untold.collect::<Vec<_>>(), UNTOLD_OPERATIONS);
+    let undescribed = operations(&document).filter(|(_, operation)| !is_whole(operation)).map(|(name, _)| name);
+    assert_falls(&undescribed.collect::<Vec<_>>(), UNDESCRIBED_OPERATIONS);
 }
 
 #[test]
@@ -153,21 +153,21 @@ fn every_value_has_an_example() {
 fn every_property_is_described() {
     let document = crate::document();
     let without = all_properties(&document).into_iter().filter(|(_, property)| !is_described(property));
-    assert_falls(&without.map(|(place, _)| place).collect::<Vec<_>>(), UNTOLD_PROPERTIES);
+    assert_falls(&without.map(|(place, _)| place).collect::<Vec<_>>(), UNDESCRIBED_PROPERTIES);
 }
 
 #[test]
 fn every_answer_says_what_is_in_it() {
     let document = crate::document();
-    let mut untold = Vec::new();
+    let mut undescribed = Vec::new();
     for (name, operation) in operations(&document) {
         for (status, response) in operation["responses"].as_object().into_iter().flatten() {
             if status.starts_with('2') && status != "204" && is_empty(&response["content"]) {
-                untold.push(format!("{name} {status}"));
+                undescribed.push(format!("{name} {status}"));
             }
         }
     }
-    assert_falls(&untold, UNTOLD_ANSWERS);
+    assert_falls(&undescribed, UNDESCRIBED_ANSWERS);
 }
 
 #[test]

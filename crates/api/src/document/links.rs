@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// Where an answer names something: the operation, the status, a parameter and its place in the body.
+/// Place at which an answer names something: the operation, the status, a parameter and its place in the body.
 struct Named {
     by: &'static str,
     status: &'static str,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// A reference to a schema.
+/// Returns a reference to a schema.
 pub(super) fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }

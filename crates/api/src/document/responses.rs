@@ -1,53 +1,77 @@
-//! Answers: what each status means, its headers, and errors, which are the same of most operations.
+//! Answers: what each status means, and errors, which are the same of most operations.
 
 use serde_json::{Map, Value, json};
 
+use super::headers;
 use super::reference::reference;
 use super::shared::Shared;
+use crate::outer::answers::{ANSWERS, LayerAnswer, PROBES, Reach};
 
-/// What is sent in an answer's own kind of text and may be compressed on the way.
-const COMPRESSED: [&str; 3] = ["application/json", "text/csv", "text/html"];
-
-/// Whether a path only says how the service is, which is neither limited nor refused.
-pub(super) fn is_probe(path: &str) -> bool {
-    ["/livez", "/readyz"].contains(&path)
+/// Surroundings of an operation, which can answer for it.
+pub(super) struct Surroundings<'path> {
+    path: &'path str,
+    answers: Vec<&'static LayerAnswer>,
 }
 
-/// Completes the answers of an operation. An error that says nothing of its own becomes a reference to the shared one.
-pub(super) fn complete(path: &str, responses: &mut Map<String, Value>, shared: &mut Shared<'_>) {
-    for (status, response) in responses.iter_mut() {
-        complete_response(path, status, response, shared);
-        // Those of a probe have fewer headers.
-        if is_error(status) && !is_probe(path) {
-            let mut usual = json!({});
-            complete_response(path, status, &mut usual, shared);
-            if *response == usual {
-                *response = shared.response(name(path, status), usual);
-            }
+impl<'path> Surroundings<'path> {
+    /// Returns the surroundings of the operations of a path that reach so far.
+    pub(super) fn of(path: &'path str, reached: &[Reach]) -> Self {
+        Surroundings { path, answers: ANSWERS.iter().filter(|answer| reached.contains(&answer.reach)).collect() }
+    }
+
+    /// Codes and sentences of a status, the most usual first.
+    fn errors(&self, status: &str) -> Vec<(&'static str, &'static str)> {
+        if let Some(error) = error_of_route(self.path, status) {
+            return vec![error];
         }
+        let is_it = |answer: &&LayerAnswer| answer.status.to_string() == status;
+        let mut found: Vec<&LayerAnswer> = self.answers.iter().copied().filter(is_it).collect();
+        if found.is_empty() {
+            // A route can answer by itself what is answered for others, such as 401 to a wrong password.
+            found.extend(ANSWERS.iter().filter(is_it));
+        }
+        found.into_iter().map(|answer| (answer.code, answer.message)).collect()
+    }
+
+    /// Returns the name of a usual error: that of its codes, such as `PatientNotFound`. Those that all operations can
+    /// answer are part of it only where there is no other.
+    fn name(&self, status: &str) -> String {
+        let errors = self.errors(status);
+        let is_of_all = |code: &str| {
+            let all = [Reach::Every, Reach::AllButProbes];
+            ANSWERS.iter().any(|answer| answer.code == code && all.contains(&answer.reach))
+        };
+        let codes = errors.iter().map(|(code, _)| *code);
+        let own: Vec<&str> = codes.clone().filter(|code| !is_of_all(code)).collect();
+        let codes = if own.is_empty() { codes.take(1).collect() } else { own };
+        codes.into_iter().map(capitalised).collect::<Vec<_>>().join("Or")
     }
 }
 
-/// The headers that answers refer to.
-pub(super) fn headers() -> Value {
-    let absent = "; absent when the operator has switched the limit off";
-    json!({
-        "X-Request-Id": header("names the request in the log of the service", Presence::Always, "text"),
-        "X-RateLimit-Limit": header(&format!("requests a minute{absent}"), Presence::Sometimes, "number"),
-        "X-RateLimit-Remaining":
-            header(&format!("requests left in this minute{absent}"), Presence::Sometimes, "number"),
-        "WWW-Authenticate": header("the scheme", Presence::Always, "text"),
-        "Retry-After": header("seconds until it may be tried again", Presence::Always, "number"),
-        "Vary": header("the headers of a request by which answers differ: `accept-encoding` where an answer is large \
-            enough to be compressed, `accept` where it has several forms", Presence::Sometimes, "text"),
-    })
+/// Completes the answers of an operation, with those of its surroundings. An error that says nothing of its own becomes a
+/// reference to the shared one.
+pub(super) fn complete(around: &Surroundings<'_>, responses: &mut Map<String, Value>, shared: &mut Shared<'_>) {
+    for answer in &around.answers {
+        responses.entry(answer.status.to_string()).or_insert_with(|| json!({}));
+    }
+    for (status, response) in responses.iter_mut() {
+        complete_response(around, status, response, shared);
+        // Those of a probe have fewer headers, unless they come before it is known to be one.
+        if is_error(status) && (!PROBES.contains(&around.path) || status == "501") {
+            let mut usual = json!({});
+            complete_response(around, status, &mut usual, shared);
+            if *response == usual {
+                *response = shared.response(around.name(status), usual);
+            }
+        }
+    }
 }
 
 fn is_error(status: &str) -> bool {
     status.starts_with(['4', '5'])
 }
 
-fn complete_response(path: &str, status: &str, response: &mut Value, shared: &mut Shared<'_>) {
+fn complete_response(around: &Surroundings<'_>, status: &str, response: &mut Value, shared: &mut Shared<'_>) {
     if response["description"].as_str().is_none_or(str::is_empty) {
         response["description"] = json!(meaning(status));
     }
@@ -59,66 +83,50 @@ fn complete_response(path: &str, status: &str, response: &mut Value, shared: &mu
     }
     for (kind, media) in response.get_mut("content").and_then(Value::as_object_mut).into_iter().flatten() {
         if is_error(status) && media["schema"] == reference("ApiError") && media["example"].is_null() {
-            let (code, message) = error(path, status);
-            media["example"] = json!({"message": message, "code": code});
-            if status == "422" {
-                media["example"]["errors"] = json!({"date": ["is required"]});
-            }
+            complete_error(around, status, media, shared);
         }
         shared.complete_media(kind, media);
     }
     let mut headers = Map::new();
-    for name in header_names(path, status, response) {
-        headers.insert(name.to_owned(), json!({"$ref": format!("#/components/headers/{name}")}));
+    for (name, component) in headers::of(around.path, status, response) {
+        headers.insert(name.to_owned(), json!({"$ref": format!("#/components/headers/{component}")}));
     }
     headers.extend(response["headers"].as_object().cloned().unwrap_or_default());
     response["headers"] = Value::Object(headers);
 }
 
-fn header_names(path: &str, status: &str, response: &Value) -> Vec<&'static str> {
-    let mut names = vec!["X-Request-Id"];
-    if !is_probe(path) {
-        names.extend(["X-RateLimit-Limit", "X-RateLimit-Remaining"]);
+/// Gives an error the example of its code, or one of each.
+fn complete_error(around: &Surroundings<'_>, status: &str, media: &mut Value, shared: &mut Shared<'_>) {
+    let errors = around.errors(status);
+    let example = |(code, message): (&str, &str)| {
+        let mut example = json!({"message": message, "code": code});
+        if status == "422" {
+            example["errors"] = json!({"date": ["is required"]});
+        }
+        example
+    };
+    match errors[..] {
+        [only] => media["example"] = example(only),
+        _ => {
+            let shared = errors.iter().map(|error| (error.0.to_owned(), shared.example(error.0, example(*error))));
+            media["examples"] = Value::Object(shared.collect());
+        }
     }
-    match status {
-        "401" => names.push("WWW-Authenticate"),
-        "429" | "503" => names.push("Retry-After"),
-        _ => {}
-    }
-    // Errors are smaller than what is worth compressing, and a part of a file is sent as it is.
-    let is_compressed = |kind: &String| COMPRESSED.contains(&kind.split(';').next().unwrap_or_default());
-    let mut kinds = response["content"].as_object().into_iter().flat_map(Map::keys);
-    if status == "200" && kinds.any(is_compressed) {
-        names.push("Vary");
-    }
-    names
 }
 
-/// Whether every answer of a status has a header.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Presence {
-    Always,
-    Sometimes,
-}
-
-fn header(description: &str, presence: Presence, kind: &str) -> Value {
-    let required = presence == Presence::Always;
-    let schema = if kind == "number" { json!({"type": "integer", "minimum": 0}) } else { json!({"type": "string"}) };
-    json!({"description": description, "required": required, "schema": schema})
-}
-
-/// What a status means here when its route says nothing more particular.
+/// Returns what a status means here when its route says nothing more particular.
 fn meaning(status: &str) -> &'static str {
     match status {
         "200" => "as asked for",
         "204" => "done, without content",
         "206" => "the part that was asked for",
         "302" | "303" => "go on there",
-        "400" => "the syntax is wrong: of the body, of a parameter or of the path",
+        "400" => "the syntax is wrong: of the body, of a parameter, of the path or of the host",
         "401" => "there is no credential, or it is not valid",
         "403" => "access denied: the credential is valid and has no right to this",
         "404" => "there is no such thing",
         "406" => "the answer cannot be given in a form that is accepted",
+        "408" => "the body came too slowly",
         "409" => "it does not fit what is there",
         "410" => "this endpoint has been removed",
         "413" => "the body is too large",
@@ -127,39 +135,36 @@ fn meaning(status: &str) -> &'static str {
         "422" => "well-formed but not valid; `errors` names each field",
         "429" => "too many requests; with the seconds to wait",
         "500" => "something went wrong on our side; the log has the reason under the request's id",
-        "503" => "a store is away or there is too much to do; nothing was stored, with the seconds to wait",
+        "501" => "a transfer coding that is not read; the connection is closed",
+        "503" => {
+            "a store is away, there is too much to do, or stored data are damaged; nothing was stored, with the seconds \
+             to wait"
+        }
         _ => "see the description",
     }
 }
 
-/// Code and sentence of a usual error.
-fn error(path: &str, status: &str) -> (&'static str, &'static str) {
-    match status {
-        "400" => ("malformed_parameter", "include_slots must be 0 or 1"),
-        "401" => ("unauthenticated", "the credential is not valid"),
+/// Code and sentence of what only the route itself can answer so.
+fn error_of_route(path: &str, status: &str) -> Option<(&'static str, &'static str)> {
+    let error = match status {
         "403" => ("forbidden", "the caller has no access to this"),
         "404" if path.contains("{uuid}") => ("patient_not_found", "there is no such patient"),
         "404" if path.contains("{group_code}") || path.contains("{code}") => {
             ("group_not_found", "there is no such group")
         }
-        "404" => ("not_found", "there is nothing at this address"),
         "406" => ("not_acceptable", "the answer cannot be given in the form asked for"),
         "409" => ("conflict", "it does not fit what is there"),
         "410" => ("gone", "this endpoint has been removed"),
-        "413" => ("too_large", "the body is too large"),
-        "415" => ("unsupported_media_type", "the Content-Type must be application/json"),
         "416" => ("range_not_satisfiable", "the file has no such bytes"),
-        "422" => ("invalid", "the request is not valid"),
-        "429" => ("too_many_requests", "too many requests"),
-        "503" => ("unavailable", "the service is not available just now; nothing was lost"),
-        _ => ("internal", "something went wrong on our side"),
-    }
+        _ => return None,
+    };
+    Some(error)
 }
 
-/// The name of a usual error: that of its code, such as `PatientNotFound`.
-fn name(path: &str, status: &str) -> String {
+/// Returns a code as a part of a name: `PatientNotFound` of `patient_not_found`.
+fn capitalised(code: &str) -> String {
     let mut name = String::new();
-    for word in error(path, status).0.split('_') {
+    for word in code.split('_') {
         let (first, rest) = word.split_at(1);
         name.push_str(&first.to_uppercase());
         name.push_str(rest);
@@ -171,11 +176,12 @@ fn name(path: &str, status: &str) -> String {
 mod tests {
     use super::*;
 
-    fn completed(path: &str, given: &Value) -> (Value, Value) {
+    /// Answers as completed where only so much is around them, and the components that they refer to.
+    fn completed(path: &str, given: &Value, reached: &[Reach]) -> (Value, Value) {
         let schemas = json!({});
         let mut shared = Shared::new(&schemas);
         let mut responses = given.as_object().cloned().expect("answers");
-        complete(path, &mut responses, &mut shared);
+        complete(&Surroundings::of(path, reached), &mut responses, &mut shared);
         let mut components = json!({});
         shared.add_to(&mut components);
         (Value::Object(responses), components)
@@ -184,41 +190,54 @@ mod tests {
     #[test]
     fn an_error_that_says_nothing_of_its_own_is_the_shared_one() {
         let given = json!({"404": {}, "429": {"description": "one export in five minutes"}, "503": {}});
-        let (responses, components) = completed("/patients/{uuid}", &given);
+        let (responses, components) = completed("/patients/{uuid}", &given, &[]);
         assert_eq!(responses["404"], json!({"$ref": "#/components/responses/PatientNotFound"}));
         assert_eq!(responses["429"]["description"], "one export in five minutes");
         assert_eq!(responses["429"]["headers"]["Retry-After"]["$ref"], "#/components/headers/Retry-After");
         assert_eq!(components["responses"].as_object().map(Map::len), Some(2));
         let unavailable = &components["responses"]["Unavailable"];
-        assert_eq!(unavailable["content"]["application/json"]["example"]["code"], "unavailable");
+        for code in ["unavailable", "overloaded", "data_damaged"] {
+            let example = &unavailable["content"]["application/json"]["examples"][code];
+            assert_eq!(example["$ref"], format!("#/components/examples/{code}"));
+            assert_eq!(components["examples"][code]["value"]["code"], code);
+        }
         for header in ["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "Retry-After"] {
-            assert!(unavailable["headers"][header].is_object() && headers()[header].is_object());
+            assert!(unavailable["headers"][header].is_object() && headers::components()[header].is_object());
         }
     }
 
     #[test]
     fn an_error_of_a_probe_is_its_own() {
-        let (responses, components) = completed("/readyz", &json!({"503": {}}));
+        let (responses, components) = completed("/readyz", &json!({"503": {}}), &[]);
         assert!(responses["503"]["headers"]["X-RateLimit-Limit"].is_null());
         assert_eq!(components["responses"], json!({}));
     }
 
     #[test]
-    fn what_can_be_compressed_says_by_what_it_varies() {
-        let given = json!({"200": {"content": {"text/csv": {}}}, "206": {"content": {"text/csv": {}}}, "404": {}});
-        let (responses, components) = completed("/rows", &given);
-        assert_eq!(responses["200"]["headers"]["Vary"]["$ref"], "#/components/headers/Vary");
-        assert!(responses["206"]["headers"]["Vary"].is_null());
-        assert!(components["responses"]["NotFound"]["headers"]["Vary"].is_null());
-        let (archive, _) = completed("/file", &json!({"200": {"content": {"application/zip": {}}}}));
-        assert!(archive["200"]["headers"]["Vary"].is_null());
+    fn answers_of_the_surroundings_are_added_and_named_by_what_is_particular() {
+        let (bare, _) = completed("/livez", &json!({"200": {}}), &[Reach::Every]);
+        assert_eq!(bare.as_object().expect("answers").keys().collect::<Vec<_>>(), ["200", "400", "500", "501"]);
+        assert_eq!(bare["501"], json!({"$ref": "#/components/responses/UnsupportedTransferEncoding"}));
+        let reached = [Reach::Every, Reach::AllButProbes, Reach::QueryParameters, Reach::Bodies];
+        let (all, components) = completed("/x", &json!({}), &reached);
+        assert_eq!(all["400"], json!({"$ref": "#/components/responses/MalformedParameterOrCutOff"}));
+        assert_eq!(all["503"], json!({"$ref": "#/components/responses/Unavailable"}));
+        let statuses: Vec<&String> = all.as_object().expect("answers").keys().collect();
+        assert_eq!(statuses, ["400", "408", "413", "429", "500", "501", "503"]);
+        let malformed = &components["responses"]["MalformedParameterOrCutOff"];
+        let codes = malformed["content"]["application/json"]["examples"].as_object().expect("examples");
+        assert_eq!(codes.keys().collect::<Vec<_>>(), ["bad_host", "cut_off", "malformed_parameter"]);
+        // The host is looked at before the request has an id.
+        assert_eq!(malformed["headers"]["X-Request-Id"]["$ref"], "#/components/headers/X-Request-Id-If-Routed");
+        assert_eq!(headers::components()["X-Request-Id-If-Routed"]["required"], false);
     }
 
     #[test]
-    fn every_refusal_has_a_code_of_its_own() {
-        for status in ["400", "401", "403", "404", "406", "409", "410", "413", "415", "416", "422", "429"] {
-            assert_ne!(error("/x", status).0, "internal", "{status}");
-            assert_ne!(meaning(status), "see the description", "{status}");
+    fn every_refusal_has_a_code_and_a_meaning() {
+        let of_routes = ["403", "404", "406", "409", "410", "416"].map(str::to_owned);
+        for status in ANSWERS.iter().map(|answer| answer.status.to_string()).chain(of_routes) {
+            assert!(!Surroundings::of("/x", &[]).errors(&status).is_empty(), "{status}");
+            assert_ne!(meaning(&status), "see the description", "{status}");
         }
     }
 }

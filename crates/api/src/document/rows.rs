@@ -8,19 +8,20 @@ use super::reference::reference;
 
 /// The time that examples begin at, Unix epoch ms.
 const EXAMPLE_MS: i64 = 1_763_600_000_000;
-/// What is said of dates that are sent.
+/// Description of dates that are sent.
 const DATE: &str = "follows from the time and is passed over";
 /// The same on a local clock.
 const EXAMPLE_DATE: &str = "2025-11-20T01:53:20.000+01:00";
 
-/// Who writes the values: the service always writes them in one way, and takes them in some more.
+/// Writer of the values: the service always writes them in one way, and takes them in some more.
 #[derive(Clone, Copy, PartialEq)]
 enum Writer {
     Service,
     Bracelet,
 }
 
-/// The schemas by name: of each type the row that is answered, the row, the columns and the block of columns that are sent; `RawRows` and `Sync`.
+/// Returns the schemas by name: of each type the row that is answered, the row, the columns and the block of columns
+/// that are sent; `RawRows` and `Sync`.
 pub(super) fn schemas(types: &[&Declaration]) -> Map<String, Value> {
     let mut schemas = Map::new();
     for declaration in types {
@@ -41,7 +42,7 @@ pub(super) fn schemas(types: &[&Declaration]) -> Map<String, Value> {
     schemas
 }
 
-/// The name of a type's schema, such as `RrIntervalRow`.
+/// Returns the name of a type's schema, such as `RrIntervalRow`.
 fn name(declaration: &Declaration, ending: &str) -> String {
     let mut name = String::new();
     for word in declaration.name.split('-') {
@@ -132,7 +133,7 @@ fn rate(declaration: &Declaration) -> Value {
     schema
 }
 
-/// The schema of one value of a column.
+/// Returns the schema of one value of a column.
 fn value(column: &Column, writer: Writer) -> Value {
     let mut schema = match column.kind {
         Kind::Number { decimals, min, max } => {
@@ -176,7 +177,7 @@ fn value(column: &Column, writer: Writer) -> Value {
     schema
 }
 
-/// A usual value of a column; null where none is declared and none is needed.
+/// Returns a usual value of a column; null where none is declared and none is needed.
 fn example(column: &Column) -> Value {
     match (column.kind, column.example) {
         (Kind::Number { .. }, Some(text)) => serde_json::from_str(text).unwrap_or_default(),
@@ -194,7 +195,7 @@ fn example_row(declaration: &Declaration) -> Value {
     Value::Object(row)
 }
 
-/// The body of a sync.
+/// Returns the body of a sync.
 fn sync(types: &[&Declaration]) -> Value {
     let mut data = Map::new();
     for declaration in types {
@@ -246,7 +247,7 @@ fn example_data(types: &[&Declaration]) -> Value {
     Value::Object(data)
 }
 
-/// The columns that have an example, each in a form.
+/// Returns the columns that have an example, each in a form.
 fn exemplified(declaration: &Declaration, form: impl Fn(Value) -> Value) -> Map<String, Value> {
     let columns = declaration.columns.iter().filter(|column| column.example.is_some());
     columns.map(|column| (column.name.to_owned(), form(example(column)))).collect()

@@ -4,12 +4,12 @@ use serde_json::{Map, Value, json};
 
 use crate::portal::cookie::SESSION_COOKIE;
 
-/// What routes name that take an API key.
+/// Scheme that routes name which take an API key.
 const API_KEY: &str = "api_key";
 /// The API key, in the three ways that it may come.
 const KEY_SCHEMES: [&str; 3] = ["api_key_parameter", "api_key_header", "api_key_bearer"];
 
-/// The schemes by name.
+/// Returns the schemes by name.
 pub(super) fn schemes() -> Value {
     json!({
         "api_key_parameter": {"type": "apiKey", "in": "query", "name": "token",

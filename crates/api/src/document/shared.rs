@@ -27,18 +27,23 @@ impl<'schemas> Shared<'schemas> {
         let example = examples::of(&media["schema"], self.schemas);
         match media["schema"]["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
             Some(name) => {
-                self.examples.insert(name.to_owned(), json!({"value": example}));
-                media["examples"] = json!({"usual": {"$ref": format!("#/components/examples/{name}")}});
+                media["examples"] = json!({ "usual": self.example(name, example) });
             }
             None => media["example"] = example,
         }
     }
 
-    /// A reference to an answer of this name, which is added.
+    /// Returns a reference to an answer of this name, which is added.
     pub(super) fn response(&mut self, name: String, response: Value) -> Value {
         let reference = json!({"$ref": format!("#/components/responses/{name}")});
         self.responses.insert(name, response);
         reference
+    }
+
+    /// Returns a reference to an example of this name, which is added.
+    pub(super) fn example(&mut self, name: &str, value: Value) -> Value {
+        self.examples.insert(name.to_owned(), json!({ "value": value }));
+        json!({"$ref": format!("#/components/examples/{name}")})
     }
 
     /// Adds all that was shared to the components.

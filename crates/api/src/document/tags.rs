@@ -20,7 +20,7 @@ const TAGS: [(&str, &str); 14] = [
     ("portal", "What the pages of the portal ask beyond the integration API."),
 ];
 
-/// The tags of the document.
+/// Returns the tags of the document.
 pub(super) fn tags() -> Value {
     let operations = ("operations", "Whether the service runs.");
     TAGS.into_iter()

@@ -34,7 +34,7 @@ pub enum Outcome {
     },
 }
 
-/// The body of a sync in JSON.
+/// Returns the body of a sync in JSON.
 ///
 /// # Panics
 /// When something does not hold.
@@ -50,7 +50,7 @@ pub fn sync_json(bytes: &[u8]) -> Outcome {
     Outcome::Read { good, rejected }
 }
 
-/// The body of a sync as an Arrow stream, behind a byte that chooses the data type.
+/// Returns the body of a sync as an Arrow stream, behind a byte that chooses the data type.
 ///
 /// # Panics
 /// When something does not hold.
@@ -65,7 +65,7 @@ pub fn sync_arrow(bytes: &[u8]) -> Outcome {
     Outcome::Read { good: answers::check(accepted, &zone), rejected }
 }
 
-/// The payload of a chunk, behind a byte that chooses the data type.
+/// Returns the payload of a chunk, behind a byte that chooses the data type.
 ///
 /// # Panics
 /// When what was read is not read again from what is written of it.

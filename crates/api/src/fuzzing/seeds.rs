@@ -25,12 +25,12 @@ type Half = <Float16Type as ArrowPrimitiveType>::Native;
 
 const TIME_MS: i64 = 1_763_600_000_000;
 
-/// The folder of a target's seeds.
+/// Returns the folder of a target's seeds.
 pub(super) fn folder(target: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target)
 }
 
-/// The files of a folder by name.
+/// Returns the files of a folder by name.
 pub(super) fn files(target: &str) -> BTreeMap<String, Vec<u8>> {
     let entries = std::fs::read_dir(folder(target)).expect("a folder of seeds");
     let read = |entry: std::io::Result<std::fs::DirEntry>| {
@@ -41,7 +41,7 @@ pub(super) fn files(target: &str) -> BTreeMap<String, Vec<u8>> {
     entries.map(read).collect()
 }
 
-/// What the JSON seeds become, by type and the name of the seed.
+/// Returns what the JSON seeds become, by type and the name of the seed.
 fn blocks() -> Vec<(String, DataType, Vec<Block>)> {
     let mut all = Vec::new();
     for (name, text) in files("sync_json") {

@@ -11,13 +11,13 @@ use crate::outer::ClientAddress;
 use crate::refreshed::{RefreshBody, RefreshedToken};
 use crate::state::ApiState;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(refresh)).routes(routes!(refresh_by_post)).routes(routes!(logout))
 }
 
-/// A new token for an old one, which may have expired. The old one ends; for one minute more it can be refreshed
-/// again, in case the answer was lost. Anyone who refreshes it later ends all tokens that go back to the same
+/// Returns a new token for an old one, which may have expired. The old one ends; for one minute more it can be
+/// refreshed again, in case the answer was lost. Anyone who refreshes it later ends all tokens that go back to the same
 /// exchange. Tokens of OAuth and those by which someone reads on a patient's behalf are refused.
 #[utoipa::path(get, path = "/auth/refresh", tag = "logins",
     security(("health_token" = [])),
@@ -31,7 +31,7 @@ async fn refresh(
     Ok(RefreshedToken(state.platform.identity.health_refresh(&token, &address.text()).await?))
 }
 
-/// The same as GET.
+/// Does the same as GET.
 #[utoipa::path(post, path = "/auth/refresh", tag = "logins",
     security(("health_token" = [])),
     responses((status = 200, body = RefreshBody, headers(("Authorization" = String, description = "Bearer and the new token"))),

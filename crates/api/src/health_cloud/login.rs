@@ -14,13 +14,13 @@ use crate::error::{ErrorBody, Result};
 use crate::state::ApiState;
 use crate::times::iso_ms;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(login))
 }
 
 body! {
-    /// What is exchanged.
+    /// Token that is exchanged for one of the Health Cloud.
     struct TokenExchange {
         /// The token from the Users Cloud login.
         #[schema(example = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiIuLi4ifQ.c2lnbmF0dXJl")]

@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::state::ApiState;
 use crate::well_known::{JsonWebKeys, public_keys};
 
-/// The routes.
+/// Returns the routes.
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new()
         .merge(login::routes())
@@ -29,7 +29,7 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
         .routes(routes!(keys))
 }
 
-/// The public keys of the Health Cloud.
+/// Returns the public keys of the Health Cloud.
 #[utoipa::path(get, path = "/.well-known/jwks.json", tag = "keys", responses((status = 200, body = JsonWebKeys)))]
 async fn keys(State(state): State<ApiState>) -> Result<Json<JsonWebKeys>> {
     public_keys(&state.platform, Cloud::Health).await

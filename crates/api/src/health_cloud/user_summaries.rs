@@ -23,12 +23,12 @@ const LONGEST_RANGE_DAYS: i64 = 3_660;
 const DEFAULT_PER_PAGE: i64 = 10;
 const LARGEST_PER_PAGE: i64 = 100;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(user_summaries))
 }
 
-/// Which days are asked for.
+/// Days that are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pages {
     first: LocalDay,
@@ -72,7 +72,7 @@ impl Pages {
         Some((from, (from + self.per_page - 1).min(self.total())))
     }
 
-    /// The day at a position.
+    /// Returns the day at a position.
     fn day(&self, position: i64) -> LocalDay {
         LocalDay((i64::from(self.first.0) + position - 1) as i32)
     }
@@ -130,7 +130,7 @@ struct SummaryPage {
     prev_page_url: Option<String>,
 }
 
-/// How a page begins; the days follow.
+/// Beginning of a page; the days follow.
 const DATA: &str = "{\"data\":[";
 
 fn daily_summaries() -> Array {
@@ -161,7 +161,7 @@ impl SummaryPage {
     }
 }
 
-/// The address of a page, with everything that this page was asked for with.
+/// Returns the address of a page, with everything that this page was asked for with.
 fn url_of_page(path: &str, pages: &Pages, form: &DayForm, page: i64) -> String {
     let Pages { first, last, per_page, .. } = pages;
     // Written out although 0 is the default, so that a followed address cannot change its meaning.
@@ -177,7 +177,8 @@ fn url_of_page(path: &str, pages: &Pages, form: &DayForm, page: i64) -> String {
     format!("{path}?date_from={first}&date_to={last}&include_slots={slots}&per_page={per_page}{types}&page={page}")
 }
 
-/// The daily summaries of the token's patient, ascending. Every day of the range is there, also one without data.
+/// Returns the daily summaries of the token's patient, ascending. Every day of the range is there, also one without
+/// data.
 ///
 /// At most 3,660 days; `per_page` is at least 1 and at most 100.
 #[utoipa::path(get, path = "/user-summaries", tag = "summaries",

@@ -19,7 +19,7 @@ use crate::state::ApiState;
 use crate::times::plain_seconds;
 use store::{AfRecordId, PatientId};
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(export)).routes(routes!(strip))
 }
@@ -39,7 +39,7 @@ body! {
     }
 }
 
-/// What was found in 64 consecutive beat intervals. Not a diagnosis.
+/// Finding in 64 consecutive beat intervals. Not a diagnosis.
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(as = AfRecord)]
 struct AfBody {
@@ -70,10 +70,10 @@ struct AfBody {
     /// The local clock at `timestamp`, `YYYY-MM-DD HH:MM:SS`.
     #[schema(example = "2025-11-20 01:53:20")]
     client_date: String,
-    /// When the service first had a record of that time, UTC, `YYYY-MM-DD HH:MM:SS`.
+    /// Time at which the service first had a record of that time, UTC, `YYYY-MM-DD HH:MM:SS`.
     #[schema(example = "2025-11-20 00:58:20")]
     created_at: String,
-    /// When it last changed, UTC, `YYYY-MM-DD HH:MM:SS`.
+    /// Time at which it last changed, UTC, `YYYY-MM-DD HH:MM:SS`.
     #[schema(example = "2025-11-20 00:58:20")]
     updated_at: String,
     /// Always true: see `image_url`.
@@ -218,7 +218,7 @@ impl FieldValue for Time {
 /// Times in ms are at most so far from 1970: about the year 10,000.
 const LATEST_MS: u64 = 253_402_300_799_999;
 
-/// The strip of a record: its 64 intervals over time. Not a diagnosis.
+/// Returns the strip of a record: its 64 intervals over time. Not a diagnosis.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/afib/{id}/strip.svg", tag = "exports",
     params(("uuid" = String, Path), ("id" = String, Path, description = "`_id` of a record")),
     security(("api_key" = [])),

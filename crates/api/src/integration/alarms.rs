@@ -13,7 +13,7 @@ use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
 use crate::state::ApiState;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(read, change))
 }
@@ -73,7 +73,7 @@ impl From<AlarmBody> for Alarm {
     }
 }
 
-/// The alarms of a patient.
+/// Returns the alarms of a patient.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/alarms", tag = "patients",
     params(("uuid" = String, Path)),
     security(("api_key" = [])),

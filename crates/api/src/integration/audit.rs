@@ -21,7 +21,7 @@ use crate::streamed::{Frame, streamed};
 /// Entries that are written in one go.
 const AT_ONCE: usize = 256;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(list)).route("/v1/patients/{uuid}/audit/logs", get(of_patient))
 }
@@ -39,30 +39,30 @@ struct EntryBody {
     /// Action code.
     #[schema(example = "PATIENT_PROFILE_UPDATE")]
     action_type: String,
-    /// Who did it.
+    /// Account, patient or client that did it.
     #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     user_id: String,
     /// In which role.
     #[schema(example = "researcher")]
     user_role: String,
-    /// What it was done to.
+    /// Entity that it was done to.
     #[schema(example = "6f1c9a52-0b0e-4d0b-9d53-1d7f5b1f0001")]
     primary_entity_id: String,
     /// Kind of that.
     #[schema(example = "patient.id")]
     primary_entity_type: String,
-    /// What else is concerned; null when nothing is.
+    /// Other entity that is concerned; null when there is none.
     #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     secondary_entity_id: Option<String>,
     /// Kind of that.
     #[schema(example = "hcp_admin.id")]
     secondary_entity_type: Option<String>,
-    /// What belongs to the action.
+    /// Details of the action.
     #[schema(schema_with = details)]
     details: Option<Box<RawValue>>,
 }
 
-/// An object, whose members differ from action to action.
+/// Returns an object, whose members differ from action to action.
 fn details() -> Object {
     let kinds = SchemaType::from_iter([Type::Object, Type::Null]);
     let object = ObjectBuilder::new().schema_type(kinds).description(Some("What belongs to the action."));
@@ -89,7 +89,7 @@ impl From<AuditEntry> for EntryBody {
     }
 }
 
-/// The entries in which the caller appears, ascending. Needs an active subscription.
+/// Returns the entries in which the caller appears, ascending. Needs an active subscription.
 #[utoipa::path(get, path = "/v1/patients/audit/logs", tag = "audit logs",
     params(("from" = f64, Query), ("to" = f64, Query),
     ("action_type" = Option<String>, Query)),

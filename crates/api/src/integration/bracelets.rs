@@ -16,7 +16,7 @@ use crate::path_uuid::PathPatient;
 use crate::state::ApiState;
 use crate::times::iso_ms;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(list, register)).routes(routes!(change, remove)).routes(routes!(attach, detach))
 }
@@ -94,8 +94,8 @@ impl From<Bracelet> for BraceletBody {
     }
 }
 
-/// The bracelets that the caller's patients wear, and those that nobody wears and that a member of the caller's studies
-/// has registered.
+/// Returns the bracelets that the caller's patients wear, and those that nobody wears and that a member of the caller's
+/// studies has registered.
 #[utoipa::path(get, path = "/v1/bracelets", tag = "bracelets", security(("api_key" = [])),
     responses((status = 200, body = Vec<BraceletBody>), (status = 401, body = ErrorBody)))]
 async fn list(

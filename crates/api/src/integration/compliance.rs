@@ -18,12 +18,12 @@ use crate::parameters::{Parameters, both, malformed};
 use crate::path_uuid::PathPatient;
 use crate::state::ApiState;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(of_heart_rate)).routes(routes!(counts_of_day)).routes(routes!(counts_of_range))
 }
 
-/// How much of a day's heart rate has reached the service.
+/// Share of a day's heart rate that has reached the service.
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(as = HeartRateCompliance)]
 struct ComplianceBody {
@@ -48,12 +48,12 @@ fn counts_body(counts: ComplianceCounts) -> CountsBody {
     CountsBody(rows.chain(slots).collect())
 }
 
-/// The key of the count of a type's rows.
+/// Returns the key of the count of a type's rows.
 fn key_of(data_type: DataType) -> String {
     format!("raw_data_{}", data_type.declaration().counted_as())
 }
 
-/// The percentage of a day's five-minute slots that have a heart rate; of today, of those that have elapsed.
+/// Returns the percentage of a day's five-minute slots that have a heart rate; of today, of those that have elapsed.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/compliance/{date}", tag = "compliance",
     params(("uuid" = String, Path), ("date" = String, Path, description = "YYYY-MM-DD")),
     security(("api_key" = [])),

@@ -15,7 +15,7 @@ use crate::error::{ApiError, ErrorBody, Result};
 use crate::state::ApiState;
 use crate::times::iso_ms;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(list))
 }
@@ -72,7 +72,7 @@ impl From<Device> for DeviceBody {
     }
 }
 
-/// The bracelets of the patient whose data the token opens, newest first.
+/// Returns the bracelets of the patient whose data the token opens, newest first.
 #[utoipa::path(get, path = "/v1/user-devices", tag = "patients", security(("health_token_header" = [])),
     responses((status = 200, body = Vec<DeviceBody>), (status = 401, body = ErrorBody)))]
 async fn list(

@@ -20,13 +20,13 @@ use crate::state::ApiState;
 use crate::times::local_ms;
 use store::ExportId;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(create)).routes(routes!(create_of_type)).routes(routes!(status))
 }
 
 body! {
-    /// What is to be exported.
+    /// Order of an export.
     #[schema(example = json!({"client_date_from": "2026-11-20T00:00:00.000", "client_date_to": "2026-11-20T23:59:59.999",
         "types": ["ppg2", "acc"], "format": "csv", "compression": "deflate"}))]
     #[schema(as = ExportRequest)]
@@ -57,10 +57,10 @@ struct ExportBody {
     /// `in_progress`, `done` or `failed`.
     #[schema(value_type = ExportStageName)]
     status: &'static str,
-    /// Where the archive can be fetched for an hour, once it is done.
+    /// Address at which the archive can be fetched for an hour, once it is done.
     #[serde(rename = "downloadUrl", skip_serializing_if = "Option::is_none")]
     download_url: Option<String>,
-    /// Why it failed.
+    /// Reason why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -125,7 +125,7 @@ async fn create_of_type(
     Ok(Json(ExportStatus { id, progress: ExportProgress::InProgress }.into()))
 }
 
-/// How far an export is. The link to the archive is made again each time.
+/// Returns how far an export is. The link to the archive is made again each time.
 #[utoipa::path(get, path = "/v1/export/{export_id}", tag = "exports",
     params(("export_id" = String, Path)),
     security(("api_key" = [])),

@@ -16,7 +16,7 @@ use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::state::ApiState;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(read, change))
 }
@@ -28,7 +28,7 @@ struct GroupSettingsBody {
     /// The day's goal, steps.
     #[schema(example = 10000)]
     activity_goal_steps: i64,
-    /// How the highest heart rate follows from age: `fox` or `tanaka`.
+    /// Rule by which the highest heart rate follows from age: `fox` or `tanaka`.
     #[schema(example = "fox")]
     max_heart_rate_rule: String,
     /// Days that raw data are kept, by data type; types that are not named are kept for good.
@@ -65,7 +65,7 @@ body! {
     }
 }
 
-/// The settings of a study.
+/// Returns the settings of a study.
 #[utoipa::path(get, path = "/v1/groups/{group_code}/settings", tag = "studies",
     params(("group_code" = String, Path)),
     security(("api_key" = [])),

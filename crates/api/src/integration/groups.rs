@@ -15,7 +15,7 @@ use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
 use crate::state::ApiState;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(change, delete)).routes(routes!(attach, detach))
 }
@@ -87,7 +87,7 @@ impl From<Group> for Study {
     }
 }
 
-/// The studies that the caller belongs to.
+/// Returns the studies that the caller belongs to.
 #[utoipa::path(get, path = "/v1/groups", tag = "studies", security(("api_key" = [])),
     responses((status = 200, body = Vec<Study>), (status = 401, body = ErrorBody)))]
 async fn list(State(state): State<ApiState>, ResearcherCall(researcher): ResearcherCall) -> Result<Json<Vec<Study>>> {

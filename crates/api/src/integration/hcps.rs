@@ -15,13 +15,13 @@ use crate::extract::ResearcherCall;
 use crate::path_uuid::PathUuid;
 use crate::state::ApiState;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(list, add)).routes(routes!(remove))
 }
 
 body! {
-    /// Who is to become a member.
+    /// Account that becomes a member.
     #[schema(as = MemberRequest)]
     struct NewMember {
         /// Of an account that is there.
@@ -51,7 +51,7 @@ impl From<Member> for HcpBody {
     }
 }
 
-/// The members of a study, longest first.
+/// Returns the members of a study, longest first.
 #[utoipa::path(get, path = "/v1/groups/{group_code}/hcps", tag = "studies",
     params(("group_code" = String, Path)),
     security(("api_key" = [])),

@@ -22,7 +22,7 @@ use crate::state::ApiState;
 
 pub(crate) use patients::FIELD_NAMES;
 
-/// The routes, in the order of the specification; then those that its audit codes imply.
+/// Returns the routes, in the order of the specification; then those that its audit codes imply.
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new()
         .merge(groups::routes())

@@ -17,7 +17,7 @@ use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
 use crate::state::ApiState;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(latest)).routes(routes!(settings, change_settings))
 }
@@ -26,7 +26,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(as = NewsScore)]
 struct NewsBody {
-    /// When it was scored, Unix epoch ms.
+    /// Time at which it was scored, Unix epoch ms.
     #[schema(example = 1_763_600_000_000_i64)]
     timestamp: i64,
     /// Total; null unless all five measurements were good and fresh.
@@ -76,19 +76,19 @@ struct NewsBody {
     /// Systolic, mmHg.
     #[schema(example = 121)]
     blood_pressure: Option<f64>,
-    /// When it was measured, Unix epoch ms.
+    /// Time at which it was measured, Unix epoch ms.
     #[schema(example = 1_763_600_000_000_i64)]
     heart_rate_timestamp: Option<i64>,
-    /// When it was measured, Unix epoch ms.
+    /// Time at which it was measured, Unix epoch ms.
     #[schema(example = 1_763_600_000_000_i64)]
     respiration_rate_timestamp: Option<i64>,
-    /// When it was measured, Unix epoch ms.
+    /// Time at which it was measured, Unix epoch ms.
     #[schema(example = 1_763_600_000_000_i64)]
     spo2_timestamp: Option<i64>,
-    /// When it was measured, Unix epoch ms.
+    /// Time at which it was measured, Unix epoch ms.
     #[schema(example = 1_763_600_000_000_i64)]
     temperature_timestamp: Option<i64>,
-    /// When it was measured, Unix epoch ms.
+    /// Time at which it was measured, Unix epoch ms.
     #[schema(example = 1_763_600_000_000_i64)]
     blood_pressure_timestamp: Option<i64>,
     /// 0 to 4, from the acceleration of the minute before; null without any.
@@ -109,10 +109,10 @@ struct NewsBody {
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(as = MissingMeasurement)]
 struct MissingBody {
-    /// Which measurement.
+    /// Measurement that is missing.
     #[schema(example = "temperature")]
     parameter: &'static str,
-    /// Why: none was taken, its quality is poor, or it is too old.
+    /// Reason: none was taken, its quality is poor, or it is too old.
     #[schema(value_type = MissingReasonName)]
     reason: &'static str,
     /// Seconds since it was taken; null when there is none.
@@ -163,14 +163,14 @@ impl From<NewsReading> for NewsBody {
     }
 }
 
-/// The settings that nobody has set.
+/// Returns the settings that nobody has set.
 fn names_of(assumed: Assumed) -> Vec<&'static str> {
     let named =
         [("spo2_scale", assumed.spo2_scale), ("oxygen", assumed.oxygen), ("consciousness", assumed.consciousness)];
     named.into_iter().filter(|(_, is_assumed)| *is_assumed).map(|(name, _)| name).collect()
 }
 
-/// What is set for NEWS.
+/// Settings of NEWS.
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(as = NewsSettings)]
 struct SettingsBody {
@@ -183,7 +183,7 @@ struct SettingsBody {
     /// A, C, V, P or U.
     #[schema(example = "A")]
     consciousness: &'static str,
-    /// Which of these nobody has set.
+    /// Names of those that nobody has set.
     #[schema(example = json!(["oxygen"]))]
     assumed: Vec<&'static str>,
 }
@@ -238,7 +238,7 @@ async fn latest(
     Ok(Json(reading.into()))
 }
 
-/// What is set for the NEWS of a patient.
+/// Returns what is set for the NEWS of a patient.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/news-settings", tag = "patients",
     params(("uuid" = String, Path)),
     security(("api_key" = [])),

@@ -14,13 +14,13 @@ use crate::path_uuid::PathPatient;
 use crate::person::{PersonalProfileChange, ReceiptBody};
 use crate::state::ApiState;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(change, erase)).routes(routes!(change_profile))
 }
 
 body! {
-    /// How a patient is filed; what is left out stays as it is, an empty text takes away.
+    /// Filing data of a patient; a field that is left out stays as it is, an empty string removes it.
     struct PatientFilingChange {
         /// Identifier in the customer's own system.
         #[schema(example = "K-0042")]

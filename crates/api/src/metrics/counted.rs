@@ -71,7 +71,7 @@ impl Metrics {
         }
     }
 
-    /// What has been counted, in the order of the names and labels.
+    /// Returns what has been counted, in the order of the names and labels.
     pub(super) fn families(&self) -> Vec<MetricFamily> {
         let mut families = self.registry.gather();
         let rows = families.iter_mut().filter(|family| family.name() == "pulseward_sync_rows_total");

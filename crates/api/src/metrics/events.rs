@@ -5,7 +5,7 @@ use prometheus::proto::MetricFamily;
 
 use super::families::gauges;
 
-/// How far readers of each log are behind; none when a database does not answer.
+/// Returns how far readers of each log are behind; none when a database does not answer.
 pub(super) async fn family(platform: &Platform) -> Option<MetricFamily> {
     let lags = platform.upkeep.event_lags_ms().await.ok()?;
     let help = "Age of the oldest event that readers cannot see yet, by database.";

@@ -6,7 +6,7 @@ use prometheus::proto::{Bucket, Counter, Gauge, Histogram, LabelPair, Metric, Me
 /// Names and values of a metric's labels, in the order in which they are written.
 pub(super) type Labels<'a, const N: usize> = [(&'static str, &'a str); N];
 
-/// What a histogram has counted.
+/// Counts of a histogram.
 pub(super) struct Counted<'a> {
     /// Upper ends of the buckets, s. The last bucket has none.
     pub ends_s: &'a [f64],
@@ -16,7 +16,7 @@ pub(super) struct Counted<'a> {
     pub sum_us: u64,
 }
 
-/// The families in the text format of Prometheus, version 0.0.4.
+/// Returns the families in the text format of Prometheus, version 0.0.4.
 pub(super) fn text_of(mut families: Vec<MetricFamily>) -> String {
     // The format has no family without a metric.
     families.retain(|family| !family.get_metric().is_empty());
@@ -31,7 +31,7 @@ pub fn gauge(text: &mut String, name: &str, help: &str, value: u64) {
     text.push_str(&text_of(vec![gauges(name, help, [([], value as f64)])]));
 }
 
-/// A family of counters.
+/// Returns a family of counters.
 pub(super) fn counters<'a, const N: usize>(
     name: &str,
     help: &str,
@@ -47,7 +47,7 @@ pub(super) fn counters<'a, const N: usize>(
     family(name, help, MetricType::COUNTER, metrics.collect())
 }
 
-/// A family of gauges.
+/// Returns a family of gauges.
 pub(super) fn gauges<'a, const N: usize>(
     name: &str,
     help: &str,
@@ -63,7 +63,7 @@ pub(super) fn gauges<'a, const N: usize>(
     family(name, help, MetricType::GAUGE, metrics.collect())
 }
 
-/// A family of histograms.
+/// Returns a family of histograms.
 pub(super) fn histograms<'a, const N: usize>(
     name: &str,
     help: &str,

@@ -6,7 +6,7 @@ use store::ObjectFault;
 
 use super::families::gauges;
 
-/// What is known on all nodes; left out when the database does not answer.
+/// Returns what is known on all nodes; left out when the database does not answer.
 pub(super) async fn families(platform: &Platform) -> Vec<MetricFamily> {
     let mut families = Vec::new();
     if let Ok(damage) = platform.upkeep.damage().await {

@@ -9,8 +9,8 @@ use store::JobKind;
 
 use super::families::{Counted, counters, gauges, histograms};
 
-/// What this node has run, and what waits or fails on all nodes; the latter is left out when the database does not
-/// answer.
+/// Returns what this node has run, and what waits or fails on all nodes; the latter is left out when the database does
+/// not answer.
 pub(super) async fn families(platform: &Platform) -> Vec<MetricFamily> {
     let (kinds, restarts) = platform.core.signals().counts();
     let mut families = runs(&kinds);

@@ -5,7 +5,7 @@ use store::{BUCKETS_US, DbCounts, DurationCounts, PoolCounts};
 
 use super::families::{Counted, counters, gauges, histograms};
 
-/// What each database has been asked on this node, and what waits for its connections.
+/// Returns what each database has been asked on this node, and what waits for its connections.
 pub(super) fn families(databases: &[DbCounts]) -> Vec<MetricFamily> {
     let mut families = operations(databases);
     families.extend(pools(databases));

@@ -16,7 +16,7 @@ use crate::outer::ClientAddress;
 use crate::state::ApiState;
 use crate::times::iso_ms;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(show)).routes(routes!(change_password))
 }
@@ -43,7 +43,7 @@ pub(super) struct AccountBody {
     /// Whether its subscription is active, which audit logs ask for.
     #[schema(example = true)]
     has_subscription: bool,
-    /// Until when the subscription is or was active, ISO 8601 in UTC; null without one.
+    /// Time until which the subscription is or was active, ISO 8601 in UTC; null without one.
     #[schema(example = "2025-12-20T00:53:20.000Z")]
     subscription_until: Option<String>,
     /// ISO 8601 in UTC with milliseconds.

@@ -31,13 +31,13 @@ use store::PatientId;
 const PARTS_AHEAD: usize = 2;
 /// Silence after which a comment is sent, so that proxies keep the connection.
 const COMMENT_EVERY: Duration = Duration::from_secs(15);
-/// How often a stream asks whether its session and its right to the study still hold.
+/// Interval at which a stream asks whether its session and its right to the study still hold.
 const CHECK_EVERY: Duration = Duration::from_secs(5);
 const LAST_EVENT_ID: &str = "last-event-id";
-/// What keeps a well-known proxy from collecting events before it passes them on.
+/// Header by which a well-known proxy does not collect events before it passes them on.
 const NO_BUFFERING: (HeaderName, &str) = (HeaderName::from_static("x-accel-buffering"), "no");
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(board)).routes(routes!(events))
 }
@@ -46,7 +46,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(as = Board)]
 struct BoardBody {
-    /// When it was read, Unix epoch ms.
+    /// Time at which it was read, Unix epoch ms.
     #[schema(example = 1_763_600_000_000_i64)]
     at: i64,
     /// Every patient of the study.
@@ -105,7 +105,7 @@ struct ValueBody {
     /// The value.
     #[schema(example = 61)]
     value: f64,
-    /// When it was measured, Unix epoch ms.
+    /// Time at which it was measured, Unix epoch ms.
     #[schema(example = 1_763_600_000_000_i64)]
     timestamp: i64,
 }
@@ -120,7 +120,7 @@ struct PressureBody {
     /// mmHg.
     #[schema(example = 79)]
     diastolic: Option<f64>,
-    /// When it was measured, Unix epoch ms.
+    /// Time at which it was measured, Unix epoch ms.
     #[schema(example = 1_763_600_000_000_i64)]
     timestamp: i64,
 }
@@ -132,7 +132,7 @@ struct ScoreBody {
     /// Total; null unless all five measurements were good and fresh.
     #[schema(example = 3)]
     score: Option<u8>,
-    /// When it was scored, Unix epoch ms.
+    /// Time at which it was scored, Unix epoch ms.
     #[schema(example = 1_763_600_000_000_i64)]
     timestamp: i64,
     /// Parameters of which there is no good measurement.
@@ -156,7 +156,7 @@ struct BatteryBody {
     /// Charge, %.
     #[schema(example = 74)]
     percent: i64,
-    /// When it was reported, Unix epoch ms.
+    /// Time at which it was reported, Unix epoch ms.
     #[schema(example = 1_763_600_000_000_i64)]
     timestamp: i64,
 }
@@ -245,8 +245,8 @@ fn score(entry: &NewsEntry) -> ScoreBody {
     }
 }
 
-/// The board of a study: every patient with newest values, score, bracelet and the last hours, in the order in which
-/// they joined.
+/// Returns the board of a study: every patient with newest values, score, bracelet and the last hours, in the order in
+/// which they joined.
 #[utoipa::path(get, path = "/groups/{code}/board", tag = "portal", params(("code" = String, Path)),
     security(("portal_cookie" = [])),
     responses((status = 200, body = BoardBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
@@ -269,9 +269,9 @@ async fn board(
     streamed(batches, frame, ROWS_AT_ONCE, |out, row| serde_json::to_writer(out, &RowBody::from(&row))).await
 }
 
-/// What changes on the board of a study, as server-sent events: `row` with a row as data, `reload` when the board has to
-/// be read again. A client that comes back with `Last-Event-ID` gets what it has missed. The stream ends with the
-/// session.
+/// Returns what changes on the board of a study, as server-sent events: `row` with a row as data, `reload` when the
+/// board has to be read again. A client that comes back with `Last-Event-ID` gets what it has missed. The stream ends
+/// with the session.
 #[utoipa::path(get, path = "/groups/{code}/board/events", tag = "portal", params(("code" = String, Path),
         ("Last-Event-ID" = Option<String>, Header, description = "the last event that was seen; browsers send it")),
     security(("portal_cookie" = [])),
@@ -289,7 +289,7 @@ async fn events(
     let last_seen = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok()).filter(|id| !id.is_empty());
     let listener = state.platform.data.listen_to_board(&caller.researcher()?, &code, last_seen).await?;
     let cookie = session_cookie(&headers)?.unwrap_or_default().to_owned();
-    let stream = told(Watched { platform: state.platform.clone(), listener, cookie, code });
+    let stream = events_of(Watched { platform: state.platform.clone(), listener, cookie, code });
     let stream = stream.map(move |event| {
         // The place is given back with the stream, which ends when the page is closed.
         let _held = &place;
@@ -308,7 +308,7 @@ struct Watched {
 }
 
 impl Watched {
-    /// Whether the session goes on and the study is still to be seen in it. A store that is away ends nothing.
+    /// Returns whether the session goes on and the study is still to be seen in it. A store that is away ends nothing.
     async fn stands(&self) -> bool {
         match self.platform.identity.portal_caller(&self.cookie, Presence::Unknown).await {
             Ok(Some(caller)) => match caller.researcher() {
@@ -325,7 +325,7 @@ impl Watched {
     }
 }
 
-fn told(mut watched: Watched) -> impl Stream<Item = std::result::Result<Event, Infallible>> {
+fn events_of(mut watched: Watched) -> impl Stream<Item = std::result::Result<Event, Infallible>> {
     async_stream::stream! {
         let mut check = runtime::interval(CHECK_EVERY);
         // The first tick is ready at once, and who listens has just been checked.

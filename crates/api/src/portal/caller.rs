@@ -13,7 +13,7 @@ use crate::error::{ApiError, Result};
 use crate::parameters::Parameters;
 use crate::state::ApiState;
 
-/// What a page sends along with whatever changes something, and with every call of the integration API.
+/// Header that a page sends along with whatever changes something, and with every call of the integration API.
 const CSRF_HEADER: &str = "x-csrf-token";
 
 /// A call from a page. What changes something has to come with the header; a page that only shows may only read; whose
@@ -61,8 +61,9 @@ impl FromRequestParts<ApiState> for UnattendedCall {
     }
 }
 
-/// Who calls the integration API from a page; `None` without a cookie. The header has to come with every method: an
-/// address of the integration API is made to be called from anywhere, so that it is a page's call has to be shown.
+/// Returns who calls the integration API from a page; `None` without a cookie. The header has to come with every
+/// method: an address of the integration API is made to be called from anywhere, so that it is a page's call has to be
+/// shown.
 pub(crate) async fn researcher_of_cookie(parts: &Parts, state: &ApiState) -> Result<Option<Researcher>> {
     if session_cookie(&parts.headers)?.is_none() {
         return Ok(None);
@@ -101,7 +102,7 @@ fn check_writes(caller: &PortalCaller) -> Result<()> {
     Err(ApiError::Particular { status: StatusCode::FORBIDDEN, code: "view_only", message: "this session only reads" })
 }
 
-/// Whether a page only looks again by the clock, which does not keep its session from being locked.
+/// Returns whether a page only looks again by the clock, which does not keep its session from being locked.
 fn presence(parts: &Parts) -> Presence {
     // A write is always somebody's doing, whatever its address says.
     let is_peek = is_read(&parts.method) && Parameters::of(&parts.uri).one("peek") == Some("1");

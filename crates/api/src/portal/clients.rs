@@ -15,7 +15,7 @@ use crate::error::{ErrorBody, Result};
 use crate::state::ApiState;
 use crate::times::iso_ms;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(remove))
 }
@@ -27,7 +27,7 @@ struct ClientBody {
     /// Identity of the OAuth client.
     #[schema(example = "65b1f0c2a4d3e5f60718293a")]
     client_id: String,
-    /// What patients are shown.
+    /// Name that patients are shown.
     #[schema(example = "Sleep diary")]
     name: String,
     /// Addresses that codes may be sent to.
@@ -74,12 +74,12 @@ struct NewClientBody {
 }
 
 body! {
-    /// What a new client is called and where it is answered.
+    /// Name of a new client, and the addresses that it is answered at.
     #[schema(example = json!({"name": "Sleep diary", "redirect_uris": ["https://diary.example/callback"],
         "privacy_policy_url": "https://diary.example/privacy"}))]
     #[schema(as = OauthClientRequest)]
     struct NewClient {
-        /// What patients are shown.
+        /// Name that patients are shown.
         #[schema(min_length = 1, max_length = 100)]
         name: String,
         /// Addresses that codes may be sent to.
@@ -93,7 +93,7 @@ body! {
     }
 }
 
-/// All OAuth clients, oldest first, also removed ones. For administrators.
+/// Returns all OAuth clients, oldest first, also removed ones. For administrators.
 #[utoipa::path(get, path = "/clients", tag = "portal", security(("portal_cookie" = [])),
     responses((status = 200, body = Vec<ClientBody>), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody)))]
 async fn list(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<Vec<ClientBody>>> {

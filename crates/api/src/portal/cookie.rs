@@ -10,7 +10,7 @@ use crate::call_rejection::CallRejection;
 /// The cookie of a session.
 pub(crate) const SESSION_COOKIE: &str = "pulseward_session";
 
-/// The value of the cookie.
+/// Returns the value of the cookie.
 pub(crate) fn session_cookie(headers: &HeaderMap) -> Result<Option<&str>, CallRejection> {
     let mut found = None;
     for header in headers.get_all(COOKIE) {
@@ -27,12 +27,13 @@ pub(crate) fn session_cookie(headers: &HeaderMap) -> Result<Option<&str>, CallRe
     Ok(found)
 }
 
-/// A cookie that holds a session. Without a lifetime of its own it ends with the browser's session; ours ends earlier.
+/// Returns a cookie that holds a session. Without a lifetime of its own it ends with the browser's session; ours ends
+/// earlier.
 pub(super) fn opened(public_url: &str, value: &str) -> String {
     with_value(public_url, value).to_string()
 }
 
-/// A cookie by which a browser forgets its session.
+/// Returns a cookie by which a browser forgets its session.
 pub(super) fn closed(public_url: &str) -> String {
     let mut cookie = with_value(public_url, "");
     cookie.set_max_age(Duration::ZERO);

@@ -17,7 +17,7 @@ use crate::error::{ErrorBody, Result};
 use crate::state::ApiState;
 use crate::times::iso_ms;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(revoke))
 }
@@ -29,7 +29,7 @@ struct KeyBody {
     /// Record identifier.
     #[schema(example = "65b1f0c2a4d3e5f60718293a")]
     id: String,
-    /// What distinguishes it from others.
+    /// Name that distinguishes it from others.
     #[schema(example = "nightly analysis")]
     name: Option<String>,
     /// The first characters of the key, to distinguish keys.
@@ -41,7 +41,7 @@ struct KeyBody {
     /// Codes of the studies that it acts on; empty for all of its owner's where it is not scoped.
     #[schema(example = json!(["JYVPQ"]))]
     groups: Vec<String>,
-    /// When it ends by itself.
+    /// Time at which it ends by itself.
     #[schema(example = "2026-11-20T00:00:00.000Z")]
     expires_at: Option<String>,
     /// To the minute.
@@ -50,7 +50,7 @@ struct KeyBody {
     /// ISO 8601 in UTC with milliseconds.
     #[schema(example = "2025-11-20T00:53:20.000Z")]
     created_at: String,
-    /// When it was revoked; null while it was not.
+    /// Time at which it was revoked; null while it was not.
     #[schema(example = json!(null))]
     revoked_at: Option<String>,
 }
@@ -84,11 +84,11 @@ struct NewKeyBody {
 }
 
 body! {
-    /// What a new key is called, and how far it reaches.
+    /// Name of a new key, and the studies that it is limited to.
     #[schema(example = json!({"name": "nightly analysis", "groups": ["JYVPQ"], "expires_at": "2030-11-20T00:00:00.000Z"}))]
     #[schema(as = ApiKeyRequest)]
     struct NewKey {
-        /// What distinguishes the key from others.
+        /// Name that distinguishes the key from others.
         #[schema(min_length = 1, max_length = 100)]
         name: String,
         /// Codes of studies that its owner is a member of; all of them without it.

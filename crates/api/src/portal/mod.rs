@@ -19,7 +19,7 @@ use crate::state::ApiState;
 
 pub(crate) use caller::researcher_of_cookie;
 
-/// The routes.
+/// Returns the routes.
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {
     let below = OpenApiRouter::new()
         .merge(account::routes())

@@ -16,7 +16,7 @@ use crate::parameters::Parameters;
 use crate::path_uuid::PathPatient;
 use crate::state::ApiState;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(history))
 }
@@ -35,7 +35,7 @@ struct NewsHistoryBody {
 /// One evaluation. Sub-scores are null unless their measurement was good and fresh.
 #[derive(Serialize, utoipa::ToSchema)]
 struct NewsHistoryEntry {
-    /// When it was scored, Unix epoch ms.
+    /// Time at which it was scored, Unix epoch ms.
     #[schema(example = 1_763_600_000_000_i64)]
     timestamp: i64,
     /// Total; null unless all five measurements were good and fresh.
@@ -81,7 +81,8 @@ impl From<NewsEntry> for NewsHistoryEntry {
     }
 }
 
-/// The history of a patient's NEWS. An entry is made when a sub-score, the total or the set of missing parts changes.
+/// Returns the history of a patient's NEWS. An entry is made when a sub-score, the total or the set of missing parts
+/// changes.
 #[utoipa::path(get, path = "/patients/{uuid}/news", tag = "portal",
     params(("uuid" = String, Path), ("from" = i64, Query), ("to" = i64, Query)),
     security(("portal_cookie" = [])),

@@ -17,7 +17,7 @@ use crate::state::ApiState;
 /// Points of a series when nothing is said of them.
 const POINTS: usize = 1200;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(series))
 }

@@ -19,7 +19,7 @@ use crate::outer::ClientAddress;
 use crate::state::ApiState;
 use crate::times::iso_ms;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(open, show, close))
 }
@@ -46,7 +46,7 @@ body! {
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(as = PortalSession)]
 struct SessionBody {
-    /// What to send as `X-CSRF-Token`.
+    /// Value to send as `X-CSRF-Token`.
     #[schema(example = "3q2-7wAAB0RlYWRiZWVmLWRlYWRiZWVmLWRlYWRiZWU")]
     csrf_token: String,
     /// Whose session it is.
@@ -54,7 +54,7 @@ struct SessionBody {
     /// Seconds after which the session is locked when nobody uses it; null for a display on a wall.
     #[schema(example = 900)]
     idle_s: Option<i64>,
-    /// When the session ends whatever happens, ISO 8601 in UTC.
+    /// Time at which the session ends whatever happens, ISO 8601 in UTC.
     #[schema(example = "2025-11-20T12:53:20.000Z")]
     ends_at: String,
     /// Whether an operator chose the password: nothing else can be done until it is changed.
@@ -101,7 +101,7 @@ async fn open(
     }
 }
 
-/// The session, if it goes on. With `peek=1` asking is no sign that somebody is there.
+/// Returns the session, if it goes on. With `peek=1` asking is no sign that somebody is there.
 #[utoipa::path(get, path = "/session", tag = "portal", params(("peek" = Option<String>, Query,
         description = "1 to ask without keeping the session from being locked")), security(("portal_cookie" = [])),
     responses((status = 200, body = SessionBody), (status = 401, body = ErrorBody)))]

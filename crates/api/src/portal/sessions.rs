@@ -13,7 +13,7 @@ use crate::error::{ErrorBody, Result};
 use crate::state::ApiState;
 use crate::times::iso_ms;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(end))
 }
@@ -28,13 +28,13 @@ struct OwnSessionBody {
     /// ISO 8601 in UTC with milliseconds.
     #[schema(example = "2025-11-20T00:53:20.000Z")]
     created_at: String,
-    /// When it was last used.
+    /// Time at which it was last used.
     #[schema(example = "2025-11-20T00:58:20.000Z")]
     last_seen_at: String,
-    /// Where it was begun from.
+    /// Address that it was begun from.
     #[schema(example = "192.0.2.7")]
     address: String,
-    /// What the browser calls itself.
+    /// Name by which the browser identifies itself.
     #[schema(example = "Mozilla/5.0")]
     user_agent: String,
     /// Whether it is the one that asks.

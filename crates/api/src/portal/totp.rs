@@ -13,7 +13,7 @@ use crate::error::{ErrorBody, Result};
 use crate::outer::ClientAddress;
 use crate::state::ApiState;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(begin, confirm, remove))
 }

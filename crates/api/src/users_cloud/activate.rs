@@ -13,7 +13,7 @@ use crate::outer::ClientAddress;
 use crate::person::OwnProfileChange;
 use crate::state::ApiState;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(activate))
 }

@@ -14,7 +14,7 @@ use crate::outer::ClientAddress;
 use crate::refreshed::{RefreshBody, RefreshedToken};
 use crate::state::ApiState;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new()
         .routes(routes!(refresh))
@@ -23,8 +23,8 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
         .routes(routes!(change_password))
 }
 
-/// A new token for an old one, which may have expired. The old one ends; for one minute more it can be refreshed
-/// again, in case the answer was lost. Anyone who refreshes it later ends the whole login.
+/// Returns a new token for an old one, which may have expired. The old one ends; for one minute more it can be
+/// refreshed again, in case the answer was lost. Anyone who refreshes it later ends the whole login.
 #[utoipa::path(get, path = "/auth/refresh", tag = "logins",
     security(("users_token" = [])),
     responses((status = 200, body = RefreshBody, headers(("Authorization" = String, description = "Bearer and the new token"))),
@@ -38,7 +38,7 @@ async fn refresh(
     Ok(RefreshedToken(state.platform.identity.users_refresh(&token, &address.text()).await?))
 }
 
-/// The same as GET.
+/// Does the same as GET.
 #[utoipa::path(post, path = "/auth/refresh", tag = "logins",
     security(("users_token" = [])),
     responses((status = 200, body = RefreshBody, headers(("Authorization" = String, description = "Bearer and the new token"))),

@@ -14,7 +14,7 @@ use crate::extract::UsersCall;
 use crate::state::ApiState;
 use crate::times::iso_ms;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(withdraw))
 }
@@ -52,7 +52,7 @@ impl From<GivenConsent> for ConsentBody {
     }
 }
 
-/// The applications that the caller has granted access, oldest first.
+/// Returns the applications that the caller has granted access, oldest first.
 ///
 /// An application whose tokens have all ended is left out: it has to ask again.
 #[utoipa::path(get, path = "/auth/consents", tag = "oauth",

@@ -15,7 +15,7 @@ use crate::outer::ClientAddress;
 use crate::state::ApiState;
 use crate::times::iso_ms;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(login))
 }
@@ -53,7 +53,7 @@ pub(super) struct UsersLoginBody {
     /// has not been changed yet.
     #[schema(example = "518400")]
     refresh_ttl: String,
-    /// Who has logged in.
+    /// User who has logged in.
     user: UserBody,
 }
 

@@ -13,12 +13,12 @@ use crate::extract::UsersCall;
 use crate::person::{OwnProfileChange, ReceiptBody};
 use crate::state::ApiState;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(read, change, erase))
 }
 
-/// The caller, as a login returns them.
+/// Returns the caller, as a login returns them.
 #[utoipa::path(get, path = "/me", tag = "users",
     security(("users_token" = [])),
     responses((status = 200, body = UserBody), (status = 401, body = ErrorBody)))]

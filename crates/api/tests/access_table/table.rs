@@ -171,13 +171,13 @@ impl Row {
         lines.map(Row::read).collect()
     }
 
-    /// The route as the document has it.
+    /// Returns the route as the document has it.
     pub fn route(&self) -> (String, String) {
         let path = self.path.split('?').next().unwrap_or_default();
         (self.method.to_lowercase(), path.to_owned())
     }
 
-    /// When a new service is needed for what follows, because doing it takes something away.
+    /// Returns when a new service is needed for what follows, because doing it takes something away.
     pub fn spoils(&self) -> Spoils {
         if self.path.contains("/auth/") {
             // Everyone ends their own token.

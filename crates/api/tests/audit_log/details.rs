@@ -6,7 +6,7 @@ use crate::common::study::Study;
 use crate::common::{PASSWORD, text};
 
 /// Entries as code and details, since a number of entries.
-fn told(entries: &[Value], seen: usize) -> Vec<Value> {
+fn codes_and_details(entries: &[Value], seen: usize) -> Vec<Value> {
     entries[seen..].iter().map(|entry| json!([entry["action_type"], entry["details"]])).collect()
 }
 
@@ -60,7 +60,7 @@ async fn details_name_what_was_changed_and_no_personal_value() {
         study.story.pass_ms(11);
         study.ask(method, &path, body).await.ok();
         let entries = study.log_as(&study.key).await;
-        assert_eq!(told(&entries, seen), [expected], "{method} {path}");
+        assert_eq!(codes_and_details(&entries, seen), [expected], "{method} {path}");
         let entry = &entries[seen];
         assert_eq!((&entry["timestamp"], &entry["user_role"]), (&json!(study.story.now_ms()), &json!("researcher")));
         seen += 1;
@@ -107,7 +107,7 @@ async fn details_of_bracelets_and_exports_name_patient_and_content() {
         let answer = study.ask(method, &path, body).await;
         assert!(answer.status.is_success(), "{answer:?}");
         let entries = study.log_as(&study.key).await;
-        assert_eq!(told(&entries, seen), [json!([code, details])], "{method} {path}");
+        assert_eq!(codes_and_details(&entries, seen), [json!([code, details])], "{method} {path}");
         seen += 1;
     }
     study.ask("POST", &format!("/v1/create-export/{}/acc", study.grace.uuid), dates).await.ok();

@@ -16,9 +16,10 @@ use store::engine::Address;
 use store::{AccountId, ActionCode, AuditEntry, AuditQuery, HealthDb, Objects, Role, UsersDb};
 use tower::ServiceExt;
 
+mod documented;
 pub mod study;
 
-/// When the stories begin, ms: 2025-11-20T00:53:20Z.
+/// Time at which the stories begin, ms: 2025-11-20T00:53:20Z.
 pub const START_MS: i64 = 1_763_600_000_000;
 
 /// What the clock says when it panics: nobody outside may hear it.
@@ -65,12 +66,12 @@ pub struct Enrolled {
 }
 
 impl Story {
-    /// A new, empty service.
+    /// Makes a new, empty service.
     pub async fn begin() -> Self {
         Self::begin_with(api::Limits::default()).await
     }
 
-    /// A new, empty service with limits.
+    /// Makes a new, empty service with limits.
     pub async fn begin_with(limits: api::Limits) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let users = Address::File(folder.path().join("users.sqlite"));
@@ -78,7 +79,7 @@ impl Story {
         Story::begin_at(users, health, folder, limits).await
     }
 
-    /// A new, empty service over two databases, with its objects in a folder.
+    /// Makes a new, empty service over two databases, with its objects in a folder.
     pub async fn begin_at(users: Address, health: Address, folder: tempfile::TempDir, limits: api::Limits) -> Self {
         let users = UsersDb::open(users).await.expect("a database");
         let objects = Objects::folder(&folder.path().join("objects")).expect("a folder");
@@ -100,10 +101,10 @@ impl Story {
             settings: Settings::default(),
         });
         let state = api::ApiState::new(platform.clone(), limits);
-        Story { platform, router: api::router(state.clone()), state, now_ms, folder }
+        Story { platform, router: documented::checked(api::router(state.clone())), state, now_ms, folder }
     }
 
-    /// Where its files are.
+    /// Returns where its files are.
     pub fn folder(&self) -> &std::path::Path {
         self.folder.path()
     }
@@ -123,7 +124,7 @@ impl Story {
         self.now_ms.store(START_MS, Ordering::SeqCst);
     }
 
-    /// The time, ms.
+    /// Returns the time, ms.
     pub fn now_ms(&self) -> i64 {
         self.now_ms.load(Ordering::SeqCst)
     }
@@ -142,7 +143,7 @@ impl Story {
         self.platform.identity.create_api_key(&account, NewApiKey::default()).await.expect("a key").1
     }
 
-    /// All entries of the audit log in which somebody appears, of one action code when one is named.
+    /// Returns all entries of the audit log in which somebody appears, of one action code when one is named.
     pub async fn audit_entries(&self, appears: &str, action_type: Option<&str>) -> Vec<AuditEntry> {
         let code = |code| ActionCode::new(platform::Action::of_code(code).expect("an action code").code());
         let query = AuditQuery {
@@ -181,28 +182,28 @@ impl Story {
         Enrolled { uuid: text(&created["uuid"]), code, users_token, health_token: text(&health["token"]) }
     }
 
-    /// A GET without headers.
+    /// Sends a GET without headers.
     pub async fn get(&self, path: &str) -> Answer {
         self.send(Request::get(path).body(Body::empty()).expect("a request")).await
     }
 
-    /// A GET with a token as Bearer.
+    /// Sends a GET with a token as Bearer.
     pub async fn get_as(&self, path: &str, token: &str) -> Answer {
         let request = Request::get(path).header("authorization", format!("Bearer {token}"));
         self.send(request.body(Body::empty()).expect("a request")).await
     }
 
-    /// A POST of JSON; without a body when it is `Null`.
+    /// Sends a POST of JSON; without a body when it is `Null`.
     pub async fn post(&self, path: &str, body: Value) -> Answer {
         self.with_json(Method::POST, path, "", body).await
     }
 
-    /// A POST of JSON with a token as Bearer.
+    /// Sends a POST of JSON with a token as Bearer.
     pub async fn post_as(&self, path: &str, token: &str, body: Value) -> Answer {
         self.with_json(Method::POST, path, token, body).await
     }
 
-    /// Any method, with JSON unless the body is `Null`, and with a token as Bearer unless it is empty.
+    /// Returns any method, with JSON unless the body is `Null`, and with a token as Bearer unless it is empty.
     pub async fn ask(&self, method: &str, path: &str, token: &str, body: Value) -> Answer {
         self.with_json(method.parse().expect("a method"), path, token, body).await
     }
@@ -219,7 +220,7 @@ impl Story {
         self.send(request.expect("a request")).await
     }
 
-    /// The bytes of an answer in a form, as they are; a token goes as Bearer.
+    /// Returns the bytes of an answer in a form, as they are; a token goes as Bearer.
     pub async fn bytes_of(&self, path: &str, token: &str, accept: &str) -> (StatusCode, Bytes) {
         let mut request = Request::get(path).header("accept", accept);
         if !token.is_empty() {
@@ -231,7 +232,7 @@ impl Story {
         (parts.status, axum::body::to_bytes(body, usize::MAX).await.expect("a body"))
     }
 
-    /// A PUT of JSON.
+    /// Sends a PUT of JSON.
     pub async fn put(&self, path: &str, body: Value) -> Answer {
         self.with_json(Method::PUT, path, "", body).await
     }
@@ -252,24 +253,24 @@ impl Story {
         platform::jobs::drain(&self.platform.upkeep, kinds).await.expect("worked")
     }
 
-    /// Any request, answered with its bytes as they are.
+    /// Returns any request, answered with its bytes as they are.
     pub async fn raw(&self, request: Request<Body>) -> (axum::http::response::Parts, Bytes) {
         let response = self.router.clone().oneshot(request).await.expect("the router answers");
         let (parts, body) = response.into_parts();
         (parts, axum::body::to_bytes(body, usize::MAX).await.expect("a body"))
     }
 
-    /// The status of an answer, whose body may have no end.
+    /// Returns the status of an answer, whose body may have no end.
     pub async fn status(&self, request: Request<Body>) -> StatusCode {
         self.open(request).await.status()
     }
 
-    /// An answer whose body is still to be read.
+    /// Returns an answer whose body is still to be read.
     pub async fn open(&self, request: Request<Body>) -> axum::response::Response {
         self.router.clone().oneshot(request).await.expect("the router answers")
     }
 
-    /// Any request.
+    /// Returns any request.
     pub async fn send(&self, request: Request<Body>) -> Answer {
         let response = self.router.clone().oneshot(request).await.expect("the router answers");
         let (parts, body) = response.into_parts();
@@ -285,7 +286,7 @@ impl Story {
 }
 
 impl Answer {
-    /// The body of an answer that has to be 200.
+    /// Returns the body of an answer that has to be 200.
     pub fn ok(self) -> Value {
         assert_eq!(self.status, StatusCode::OK, "{}", self.body);
         self.body
@@ -303,13 +304,13 @@ impl Answer {
         (self.status.as_u16(), self.body["code"].as_str().expect("a code"))
     }
 
-    /// A header as text.
+    /// Returns a header as text.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().expect("text"))
     }
 }
 
-/// The text of a JSON value that has to be one.
+/// Returns the text of a JSON value that has to be one.
 pub fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("{value} is not a text")).to_owned()
 }

@@ -20,12 +20,12 @@ pub struct Study {
 }
 
 impl Study {
-    /// A study whose patient lives in Zurich.
+    /// Makes a study whose patient lives in Zurich.
     pub async fn begin() -> Self {
         Self::begin_with(json!({"time_zone": "Europe/Zurich"})).await
     }
 
-    /// A study whose patient activates with these attributes.
+    /// Makes a study whose patient activates with these attributes.
     pub async fn begin_with(profile: Value) -> Self {
         let story = Story::begin().await;
         let key = story.key_of("ada@example.org", Role::Researcher).await;
@@ -34,17 +34,17 @@ impl Study {
         Study { story, key, group, grace }
     }
 
-    /// Any request to the integration API with the key of the researcher.
+    /// Returns any request to the integration API with the key of the researcher.
     pub async fn ask(&self, method: &str, path: &str, body: Value) -> Answer {
         self.ask_as(&self.key, method, path, body).await
     }
 
-    /// Any request to the integration API with a key.
+    /// Returns any request to the integration API with a key.
     pub async fn ask_as(&self, key: &str, method: &str, path: &str, body: Value) -> Answer {
         self.story.ask(method, &format!("/integration{path}"), key, body).await
     }
 
-    /// A GET of the integration API that has to succeed.
+    /// Sends a GET of the integration API that has to succeed.
     pub async fn read(&self, path: &str) -> Value {
         self.ask("GET", path, Value::Null).await.ok()
     }
@@ -59,14 +59,14 @@ impl Study {
         format!("/v1/groups/{}{what}", self.group)
     }
 
-    /// The row of the patient in the list of the study.
+    /// Returns the row of the patient in the list of the study.
     pub async fn row(&self) -> Value {
         let rows = self.read(&self.of_group("/patients")).await;
         let rows = rows.as_array().expect("a list");
         rows.iter().find(|row| row["uuid"] == self.grace.uuid.as_str()).expect("the patient is listed").clone()
     }
 
-    /// A voucher code that nobody has used.
+    /// Returns a voucher code that nobody has used.
     pub async fn voucher(&self) -> String {
         text(&self.ask("POST", &self.of_group("/patients"), Value::Null).await.ok()["code"])
     }
@@ -91,7 +91,7 @@ impl Study {
         self.ask_as(key, "GET", path, Value::Null).await.ok().as_array().expect("a list").clone()
     }
 
-    /// The newest entry of the log of the researcher.
+    /// Returns the newest entry of the log of the researcher.
     pub async fn last_entry(&self) -> Value {
         self.log_as(&self.key).await.pop().expect("an entry")
     }

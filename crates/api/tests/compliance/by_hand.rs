@@ -7,7 +7,7 @@ use crate::{HOUR_MS, MIDNIGHT_MS, MINUTE_MS, Study};
 
 const DAY_MS: i64 = 24 * HOUR_MS;
 
-/// A study on 21 November, whose patient has just logged in.
+/// Returns a study on 21 November, whose patient has just logged in.
 async fn a_day_later() -> Study {
     let study = Study::begin().await;
     study.story.pass_ms(DAY_MS);

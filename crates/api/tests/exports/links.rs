@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::common::text;
 use crate::{MIDNIGHT_MS, Study, day, path_of};
 
-/// A study with an archive, the address of which is answered, and the bytes of the archive.
+/// Returns a study with an archive, the address of which is answered, and the bytes of the archive.
 async fn with_archive() -> (Study, String, Vec<u8>) {
     let study = Study::begin().await;
     study.send(json!({"sleep": {"timestamp": [MIDNIGHT_MS], "sleep_state": [1]}})).await;

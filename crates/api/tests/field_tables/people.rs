@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::common::{PASSWORD, START_MS, text};
 use crate::scene::Scene;
 use crate::table::Kind::{Boolean, Date, EpochMs, Integer, Null, Number, Object, RecordId, Text, UtcMs, Uuid};
-use crate::table::{Table, always, assert_told, or_null, when_set};
+use crate::table::{Table, always, assert_fields, or_null, when_set};
 
 #[tokio::test]
 async fn table_2_1_study() {
@@ -20,8 +20,8 @@ async fn table_2_1_study() {
     ]);
     let created = scene.post("/v1/groups", json!({"name": "Night shifts", "description": "Sleep of nurses"})).await;
     table.check(&created);
-    let told = json!({"name": "Night shifts", "description": "Sleep of nurses", "timestamp": START_MS});
-    assert_told(&created, &told);
+    let expected = json!({"name": "Night shifts", "description": "Sleep of nurses", "timestamp": START_MS});
+    assert_fields(&created, &expected);
     let (code, id) = (text(&created["code"]), text(&created["id"]));
     assert!(code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_uppercase()), "{code}");
     assert!(id.len() == 10 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{id}");
@@ -107,7 +107,7 @@ async fn table_2_2_patient() {
         "device": {"device_type": "bracelet", "serial_number": "PW-7", "firmware_version": "2.1", "battery_level": 87,
             "updated_at": "2025-11-20T00:53:20.001Z"},
     });
-    assert_told(&whole, &expected);
+    assert_fields(&whole, &expected);
 
     // Each field can be had alone; the uuid always comes with it.
     for name in expected.as_object().expect("an object").keys() {
@@ -190,7 +190,7 @@ async fn table_2_11_users_cloud_login() {
     let mut log_in = async |credentials: Value| {
         let answer = scene.story.post("/users/login", credentials).await.ok();
         login.check(&answer);
-        assert_told(&answer, &json!({"ttl": 60, "refresh_ttl": "518400"}));
+        assert_fields(&answer, &json!({"ttl": 60, "refresh_ttl": "518400"}));
         assert_eq!(text(&answer["token"]).split('.').count(), 3, "a JWT");
         user.check(&answer["user"]);
         answer["user"].clone()
@@ -205,13 +205,13 @@ async fn table_2_11_users_cloud_login() {
         "updated_at": "2025-11-20T00:53:20.000Z", "customer_tag": scene.group, "agreement_to_terms_of_use": true,
         "code": grace.code, "customer_code": scene.group, "must_change_password": false,
     });
-    assert_told(&by_email, &expected);
+    assert_fields(&by_email, &expected);
 
     let nobody = scene.story.patient(&scene.key, &scene.group, json!({})).await;
     let nobody = log_in(json!({"code": nobody.code, "password": PASSWORD})).await;
-    assert_told(&nobody, &json!({"first_name": null, "email": null, "agreement_to_terms_of_use": null}));
+    assert_fields(&nobody, &json!({"first_name": null, "email": null, "agreement_to_terms_of_use": null}));
     let ada = log_in(json!({"email": "ada@example.org", "password": PASSWORD})).await;
-    assert_told(&ada, &json!({"role": "researcher", "code": null, "state": null, "customer_code": null}));
+    assert_fields(&ada, &json!({"role": "researcher", "code": null, "state": null, "customer_code": null}));
 }
 
 #[tokio::test]
@@ -237,7 +237,7 @@ async fn table_2_11_health_cloud_login() {
     let mut log_in = async |users_token: &str| {
         let answer = scene.story.post("/health/login", json!({"user_api_token": users_token})).await.ok();
         login.check(&answer);
-        assert_told(&answer, &json!({"ttl": 60, "refresh_ttl": "518400"}));
+        assert_fields(&answer, &json!({"ttl": 60, "refresh_ttl": "518400"}));
         user.check(&answer["user"]);
         answer["user"].clone()
     };
@@ -247,7 +247,7 @@ async fn table_2_11_health_cloud_login() {
         "customer_code": scene.group, "gender": "female", "height": 165.5, "role": "patient",
         "updated_at": "2025-11-20T00:53:20.000Z", "weight": 61.0, "skin_color": 2, "hair_density": 3,
     });
-    assert_told(&log_in(&grace.users_token).await, &expected);
+    assert_fields(&log_in(&grace.users_token).await, &expected);
     let nobody = scene.story.patient(&scene.key, &scene.group, json!({})).await;
     log_in(&nobody.users_token).await;
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::common::{START_MS, text};
 use crate::scene::{DAY, HOUR_MS, MIDNIGHT_MS, MINUTE_MS, Scene, minutes, steady_beats};
 use crate::table::Kind::{Boolean, EpochMs, Integer, Number, Object, PlainSeconds, RecordId, Text, Uuid};
-use crate::table::{Table, always, assert_told, or_null, when_set};
+use crate::table::{Table, always, assert_fields, or_null, when_set};
 
 #[tokio::test]
 async fn table_2_7_compliance_counts() {
@@ -91,7 +91,7 @@ async fn table_2_8_export_job() {
     scene.story.jobs(&["export"]).await;
     let done = scene.get(&status).await;
     table.check(&done);
-    assert_told(&done, &json!({"id": created["id"], "status": "done"}));
+    assert_fields(&done, &json!({"id": created["id"], "status": "done"}));
     let url = text(&done["downloadUrl"]);
     let path = url.strip_prefix("http://127.0.0.1:8080").expect("an absolute address");
     let (status, archive) = scene.story.bytes_of(path, "", "*/*").await;
@@ -165,17 +165,17 @@ async fn table_2_9_afib_record() {
     let expected = json!({"user_id": grace.uuid, "af_detected": true, "af_timestamp": "2025-11-19 10:00:00",
         "client_date": "2025-11-19 10:00:00", "created_at": "2025-11-20 00:53:20", "has_image_file": true,
         "good_ibi_number": 64, "lf": null});
-    assert_told(&records[0], &expected);
+    assert_fields(&records[0], &expected);
     // 1,940 and 1,960 ms by turns: 32 of each.
     let sdnn = (10.0 * (64.0_f64 / 63.0).sqrt() * 1000.0).round() / 1000.0;
     let expected = json!({"timestamp": even_ms + 1940, "af_detected": false, "af_timestamp": null, "avnn": 1950.0,
         "heart_rate": 30.769, "sdnn": sdnn, "rmssd": 20.0, "pnn50": 0.0, "hta": "low", "hta_q": 3,
         "lf_confidence": 1.0, "good_quality_probability": 1.0, "nsr_probability":
             1.0 - records[3]["afb_probability"].as_f64().expect("a number")});
-    assert_told(&records[3], &expected);
+    assert_fields(&records[3], &expected);
     let expected = json!({"af_detected": null, "good_ibi_number": 0, "avnn": null, "heart_rate": null,
         "afb_probability": 0.0, "nsr_probability": null, "hta": null});
-    assert_told(&records[7], &expected);
+    assert_fields(&records[7], &expected);
 }
 
 /// Beyond the acting user, the two entities and the code, its fields are those of decisions 5.
@@ -209,17 +209,17 @@ async fn table_2_10_audit_log_entry() {
     assert_eq!(entries.len(), 4);
     for entry in entries {
         table.check(entry);
-        assert_told(entry, &json!({"user_id": ada, "user_role": "researcher"}));
+        assert_fields(entry, &json!({"user_id": ada, "user_role": "researcher"}));
     }
     let created = json!({"action_type": "GROUP_CREATE", "timestamp": START_MS, "primary_entity_id": group_id,
         "primary_entity_type": "group.id", "secondary_entity_id": null, "secondary_entity_type": null});
-    assert_told(&entries[0], &created);
+    assert_fields(&entries[0], &created);
     let attached = json!({"action_type": "PATIENT_ATTACH_GROUP", "primary_entity_id": grace.uuid,
         "primary_entity_type": "patient.id", "secondary_entity_id": group_id, "secondary_entity_type": "group.id"});
-    assert_told(&entries[2], &attached);
+    assert_fields(&entries[2], &attached);
     let set = json!({"action_type": "GROUP_SETTINGS_CHANGE", "timestamp": START_MS + 1,
         "details": {"settings": {"activity_goal_steps": 8000}}});
-    assert_told(&entries[3], &set);
+    assert_fields(&entries[3], &set);
     let one = scene.get(&format!("{log}&action_type=GROUP_SETTINGS_CHANGE")).await;
     assert_eq!(one, json!([entries[3]]));
 }

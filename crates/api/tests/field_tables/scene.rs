@@ -28,35 +28,35 @@ impl Scene {
         Scene { story, key, group }
     }
 
-    /// A woman of 39 years, with everything that enters a formula.
+    /// Returns a woman of 39 years, with everything that enters a formula.
     pub async fn patient(&self) -> Enrolled {
         let profile = json!({"birthday": "1985-11-20", "gender": "female", "height": 170, "weight": 65,
             "time_zone": "Europe/Zurich"});
         self.story.patient(&self.key, &self.group, profile).await
     }
 
-    /// A patient with nothing known but where they live.
+    /// Returns a patient with nothing known but where they live.
     pub async fn stranger(&self) -> Enrolled {
         self.story.patient(&self.key, &self.group, json!({"time_zone": "Europe/Zurich"})).await
     }
 
-    /// An answer of the integration API, which has to be 200.
+    /// Returns an answer of the integration API, which has to be 200.
     pub async fn get(&self, path: &str) -> Value {
         let joint = if path.contains('?') { '&' } else { '?' };
         self.story.get(&format!("/integration{path}{joint}token={}", self.key)).await.ok()
     }
 
-    /// The answer to a body, which has to be 200.
+    /// Returns the answer to a body, which has to be 200.
     pub async fn post(&self, path: &str, body: Value) -> Value {
         self.story.post(&format!("/integration{path}?token={}", self.key), body).await.ok()
     }
 
-    /// A section of the day.
+    /// Returns a section of the day.
     pub async fn section(&self, patient: &Enrolled, section: &str) -> Value {
         self.section_of(patient, section, "").await
     }
 
-    /// A section of the day with its slots.
+    /// Returns a section of the day with its slots.
     pub async fn section_with_slots(&self, patient: &Enrolled, section: &str) -> Value {
         self.section_of(patient, section, "&include_slots=1").await
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::scene::{DAY, MIDNIGHT_MS, MINUTE_MS, Scene, minutes, steady_beats};
 use crate::table::Kind::{Date, EpochMs, Integer, Number, Object, Text};
-use crate::table::{Field, Table, always, assert_told, or_null, with_slots};
+use crate::table::{Field, Table, always, assert_fields, or_null, with_slots};
 
 #[tokio::test]
 async fn table_2_6_daily_summary() {
@@ -33,13 +33,13 @@ async fn table_2_6_daily_summary() {
     let mut uuids = vec![&grace.uuid, &nobody.uuid];
     uuids.sort_unstable();
     assert_eq!(keys, uuids, "keyed by the patients' uuids");
-    for (patient, is_told) in [(&grace, true), (&nobody, false)] {
+    for (patient, is_measured) in [(&grace, true), (&nobody, false)] {
         let summary = scene.get(&format!("/v1/patients/{}/summary/{DAY}", patient.uuid)).await;
         table.check(&summary);
         assert_eq!(summary, of_group[&patient.uuid]);
         assert_eq!(summary["date"], DAY);
         for (name, section) in summary.as_object().expect("an object").iter().filter(|(name, _)| *name != "date") {
-            let has_data = is_told && ["activity", "heart_rate"].contains(&name.as_str());
+            let has_data = is_measured && ["activity", "heart_rate"].contains(&name.as_str());
             assert_eq!(section != &json!({}), has_data, "{name}");
         }
     }
@@ -85,7 +85,7 @@ async fn table_2_6_activity() {
     scene.story.sync(&other, json!({"activity": {"timestamp": minutes(600, 1), "battery": [80]}})).await;
     let nothing = scene.section(&other, "activity").await;
     table.check(&nothing);
-    assert_told(&nothing, &json!({"active_minutes": 0, "move_every_hour": 0}));
+    assert_fields(&nothing, &json!({"active_minutes": 0, "move_every_hour": 0}));
 }
 
 #[tokio::test]
@@ -128,7 +128,7 @@ async fn table_2_6_heart_rate() {
     scene.story.sync(&other, json!({"activity": {"timestamp": minutes(600, 1), "bpm": [0]}})).await;
     let nothing = scene.section(&other, "heart_rate").await;
     table.check(&nothing);
-    assert_told(&nothing, &json!({"daily_percent": 0.0}));
+    assert_fields(&nothing, &json!({"daily_percent": 0.0}));
 }
 
 #[tokio::test]
@@ -266,7 +266,7 @@ async fn table_2_6_stress_continuous() {
     let expected = json!({"date": DAY, "avg_si": rounded(si), "avg_si_n": rounded(si.sqrt()), "avg_mrr": 850.0,
         "avg_sdnn": rounded(50.0 * (340.0_f64 / 339.0).sqrt()), "avg_rmssd": 100.0, "avg_pnn50": 100.0,
         "avg_hrv": 100.0, "avg_mo": 0.825, "avg_amo": 50.0});
-    assert_told(&found, &expected);
+    assert_fields(&found, &expected);
     let share = |band: &str| found[format!("avg_{band}_percent")].as_f64().expect("a number");
     let sum = share("vlf") + share("lf") + share("hf");
     assert!((sum - 100.0).abs() < 0.01, "{sum} of 100 %");

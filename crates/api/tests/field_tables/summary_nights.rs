@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use crate::scene::{DAY, DAY_MS, HOUR_MS, MIDNIGHT_MS, MINUTE_MS, Scene, minutes};
 use crate::table::Kind::{Date, Integer, Null, Number, WithOffset};
-use crate::table::{Field, Table, always, assert_told, or_null};
+use crate::table::{Field, Table, always, assert_fields, or_null};
 
 /// 22:00 of the evening before, ms.
 const EVENING_MS: i64 = MIDNIGHT_MS - 2 * HOUR_MS;
 
-/// The fields of a night but for its stages, whose kind differs.
+/// Returns the fields of a night but for its stages, whose kind differs.
 fn night_fields(stage: impl Fn(&'static str) -> Field) -> Vec<Field> {
     vec![
         always("date", Date),
@@ -68,7 +68,7 @@ async fn table_2_6_sleep() {
     scene.story.sync(&other, json!({"sleep": stages(EVENING_MS)})).await;
     let alone = scene.section(&other, "sleep").await;
     table.check(&alone);
-    assert_told(&alone, &json!({"heart_rate": null, "heart_rate_quality": null, "consistency": null}));
+    assert_fields(&alone, &json!({"heart_rate": null, "heart_rate_quality": null, "consistency": null}));
 }
 
 /// Its contents are not shown: by decisions 5 the fields of `sleep`, and movement reports no stages.
@@ -87,7 +87,7 @@ async fn table_2_6_service_sleep() {
     table.check(&night);
     let asleep_s = night["sleep_duration"].as_i64().expect("seconds");
     assert!((asleep_s - 6 * 3600).abs() <= 300, "{night}");
-    assert_told(&night, &json!({"date": DAY, "consistency": null, "heart_rate": null}));
+    assert_fields(&night, &json!({"date": DAY, "consistency": null, "heart_rate": null}));
 }
 
 #[tokio::test]
@@ -149,5 +149,5 @@ async fn table_2_6_recovery() {
     scene.story.sync(&other, day(0, 44)).await;
     let young = scene.section(&other, "recovery").await;
     table.check(&young);
-    assert_told(&young, &json!({"value": 70, "age_gender_factor": 1.0}));
+    assert_fields(&young, &json!({"value": 70, "age_gender_factor": 1.0}));
 }

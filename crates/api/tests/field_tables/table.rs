@@ -88,23 +88,23 @@ pub struct Field {
     can_be_null: bool,
 }
 
-/// A field that is always there, with a value.
+/// Returns a field that is always there, with a value.
 pub const fn always(name: &'static str, kind: Kind) -> Field {
     Field { name, kind, presence: Presence::Always, can_be_null: false }
 }
 
-/// A field that is always there and can be null: by the specification where that names it, else by the project's
-/// own table of summary fields and decisions.
+/// Returns a field that is always there and can be null: by the specification where that names it, else by the
+/// project's own table of summary fields and decisions.
 pub const fn or_null(name: &'static str, kind: Kind) -> Field {
     Field { name, kind, presence: Presence::Always, can_be_null: true }
 }
 
-/// A field that is left out where there is nothing to report, and never null.
+/// Returns a field that is left out where there is nothing to report, and never null.
 pub const fn when_set(name: &'static str, kind: Kind) -> Field {
     Field { name, kind, presence: Presence::WhenSet, can_be_null: false }
 }
 
-/// A field that is there with `include_slots=1` only.
+/// Returns a field that is there with `include_slots=1` only.
 pub const fn with_slots(name: &'static str) -> Field {
     Field { name, kind: List, presence: Presence::WithSlots, can_be_null: false }
 }
@@ -125,12 +125,12 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table as the specification has it.
+    /// Makes a table as the specification has it.
     pub fn of(specified: &[Field]) -> Self {
         Table { specified: specified.to_vec(), ours: Vec::new(), seen: BTreeMap::new() }
     }
 
-    /// What refinements and decisions add to it.
+    /// Returns what refinements and decisions add to it.
     pub fn and_ours(mut self, ours: &[Field]) -> Self {
         self.ours.extend(ours);
         self
@@ -192,7 +192,7 @@ impl Drop for Table {
 }
 
 /// Checks that an answer has these fields with exactly these values.
-pub fn assert_told(answer: &Value, expected: &Value) {
+pub fn assert_fields(answer: &Value, expected: &Value) {
     for (name, value) in expected.as_object().expect("an object") {
         assert_eq!(&answer[name], value, "{name} of {answer}");
     }

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::common::START_MS;
 use crate::scene::{MINUTE_MS, Scene};
 use crate::table::Kind::{EpochMs, Integer, List, Number};
-use crate::table::{Table, always, assert_told, or_null, when_set};
+use crate::table::{Table, always, assert_fields, or_null, when_set};
 
 #[tokio::test]
 async fn table_2_4_latest_values() {
@@ -36,7 +36,7 @@ async fn table_2_4_latest_values() {
     let data = json!({
         "activity": {"timestamp": [first_ms], "bpm": [72], "bpm_q": [4], "respiration_rate": [16], "spo2": [97],
             "nibp_systolic": [124], "nibp_diastolic": [81]},
-        // Of the skin: no body temperature.
+        // A temperature of the skin, which is no body temperature and must not be shown as one.
         "temperature": {"timestamp": [first_ms + MINUTE_MS], "temp_sk1": [33.5]},
         "tests": {"timestamp": [spot_ms], "test_type": ["temperature"], "value": [37.4]},
     });
@@ -58,7 +58,7 @@ async fn table_2_4_latest_values() {
 #[tokio::test]
 async fn table_2_5_news_score() {
     let scene = Scene::begin().await;
-    // Null is ours: a measurement that is missing has no number, and no partial sum is a NEWS score.
+    // Null is an addition to the specification: a missing measurement has no score, and a partial sum is no NEWS score.
     let mut table = Table::of(&[
         always("timestamp", EpochMs),
         or_null("value", Number),
@@ -100,7 +100,8 @@ async fn table_2_5_news_score() {
     scene.story.sync(&grace, data).await;
     let scored = scene.story.get(&path).await.ok();
     table.check(&scored);
-    // By the bands of the published chart: 111 to 130, 21 to 24, 92 to 93, 38.1 to 39.0, 91 to 100.
+    // Bands of the published chart: pulse 111 to 130, respiration 21 to 24, SpO2 92 to 93, temperature 38.1 to 39.0,
+    // systolic pressure 91 to 100.
     let expected = json!({
         "timestamp": taken_ms, "value": 2 + 2 + 2 + 1 + 2, "score_heart_rate": 2, "score_respiration_rate": 2,
         "score_spo2": 2, "score_temperature": 1, "score_blood_pressure": 2, "heart_rate": 112.0,
@@ -108,9 +109,9 @@ async fn table_2_5_news_score() {
         "age_s": 120, "score_oxygen": 0, "score_consciousness": 0, "missing": [],
         "assumed": ["spo2_scale", "oxygen", "consciousness"],
     });
-    assert_told(&scored, &expected);
+    assert_fields(&scored, &expected);
 
-    // One patient with a heart rate and nothing else, one with everything but that.
+    // Null for what was not measured: one patient has only a heart rate, the other has none.
     for data in [json!({"bpm": [70]}), json!({"spo2": [97], "respiration_rate": [14]})] {
         let other = scene.stranger().await;
         let mut activity = data;

@@ -92,7 +92,7 @@ fn name_of(column: &str) -> &'static str {
     }
 }
 
-/// A row of somebody well, but for one column.
+/// Returns a row of somebody well, but for one column.
 fn row(time_ms: i64, column: &str, value: f64) -> Value {
     let mut row = json!({"timestamp": time_ms, "bpm": 72, "bpm_q": 4, "respiration_rate": 16, "resp_q": 4, "spo2": 97,
         "spo2_q": 4, "core_temp": 37.0, "nibp_systolic": 124, "nibp_diastolic": 81, "wearing": 4});

@@ -59,25 +59,25 @@ impl<'a> Browser<'a> {
     }
 }
 
-/// The text of a page.
+/// Returns the text of a page.
 pub fn html(page: &Answer) -> &str {
     assert!(page.header("content-type").starts_with("text/html"), "{page:?}");
     page.body.as_str().expect("a page")
 }
 
-/// The hidden field of a page.
+/// Returns the hidden field of a page.
 pub fn ticket(page: &Answer) -> String {
     let (_, rest) = html(page).split_once("name=\"ticket\" value=\"").expect("a form");
     rest.split_once('"').expect("a value").0.to_owned()
 }
 
-/// Where an answer sends the browser.
+/// Returns where an answer sends the browser.
 pub fn location(answer: &Answer) -> String {
     assert_eq!(answer.status, 303, "{answer:?}");
     answer.header("location").to_owned()
 }
 
-/// A parameter of an address.
+/// Returns a parameter of an address.
 pub fn parameter(address: &str, name: &str) -> Option<String> {
     let url = url::Url::parse(address).expect("an address");
     url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())

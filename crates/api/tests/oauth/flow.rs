@@ -265,7 +265,7 @@ async fn secrets_are_shown_in_one_way() {
     scene.post("token", None, &fields).await.ok();
 }
 
-/// What a token says, without checking its signature.
+/// Returns what a token says, without checking its signature.
 fn claims(token: &str) -> Value {
     use base64::Engine as _;
     let middle = token.split('.').nth(1).expect("three parts");

@@ -52,7 +52,7 @@ impl Scene {
         Client { id: client.id.to_string(), secret }
     }
 
-    /// A code for a client, bound to [`CHALLENGE`].
+    /// Returns a code for a client, bound to [`CHALLENGE`].
     pub async fn code(&self, client: &Client, scope: &str) -> String {
         let address =
             address(client, &[("scope", scope), ("code_challenge", CHALLENGE), ("code_challenge_method", "S256")]);
@@ -76,7 +76,7 @@ impl Scene {
         self.call("token", client, &[("grant_type", "refresh_token"), ("refresh_token", token)]).await
     }
 
-    /// A call of an application, which shows its secret as HTTP Basic, or its name alone.
+    /// Returns a call of an application, which shows its secret as HTTP Basic, or its name alone.
     pub async fn call(&self, endpoint: &str, client: &Client, fields: &[(&str, &str)]) -> Answer {
         let Some(secret) = &client.secret else {
             let fields = [fields, &[("client_id", client.id.as_str())]].concat();
@@ -96,15 +96,15 @@ impl Scene {
         self.story.send(request.body(Body::from(body)).expect("a request")).await
     }
 
-    /// Whether an access token opens the patient's data.
+    /// Returns whether an access token opens the patient's data.
     pub async fn opens(&self, token: &str) -> bool {
         let path = "/health/user-summaries?date_from=2025-11-20&date_to=2025-11-20";
         self.story.get_as(path, token).await.status == 200
     }
 }
 
-/// Where a client sends a person, with parameters in addition to those that are always there. A parameter replaces
-/// one of the same name, or takes it out when it is empty.
+/// Returns where a client sends a person, with parameters in addition to those that are always there. A parameter
+/// replaces one of the same name, or takes it out when it is empty.
 pub fn address(client: &Client, parameters: &[(&str, &str)]) -> String {
     let mut all =
         vec![("response_type", "code"), ("client_id", client.id.as_str()), ("redirect_uri", BACK), ("state", "s1")];
@@ -113,7 +113,7 @@ pub fn address(client: &Client, parameters: &[(&str, &str)]) -> String {
     format!("/health/oauth/authorize?{}", Serializer::new(String::new()).extend_pairs(all).finish())
 }
 
-/// The `error` of an answer, whose form is checked.
+/// Returns the `error` of an answer, whose form is checked.
 pub fn error(answer: &Answer) -> (u16, &str) {
     let (status, code) = answer.error();
     assert_eq!(answer.body["error"], code);

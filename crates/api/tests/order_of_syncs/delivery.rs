@@ -66,7 +66,7 @@ pub fn as_it_is(wearing: &Wearing) -> Vec<Delivery> {
     by_zone.into_iter().map(sync).collect()
 }
 
-/// The same rows in any order, some several times, cut anywhere.
+/// Returns the same rows in any order, some several times, cut anywhere.
 pub fn disordered(wearing: &Wearing, random: &mut ChaCha8Rng) -> Vec<Delivery> {
     let mut pieces = pieces(wearing, random);
     let again: Vec<Vec<Sample>> = pieces.iter().filter(|_| random.random_bool(0.3)).cloned().collect();
@@ -92,7 +92,8 @@ pub fn disordered(wearing: &Wearing, random: &mut ChaCha8Rng) -> Vec<Delivery> {
     deliveries
 }
 
-/// The rows of each type and zone, sorted or not, cut at random places; a piece repeats some rows of its neighbour.
+/// Returns the rows of each type and zone, sorted or not, cut at random places; a piece repeats some rows of its
+/// neighbour.
 fn pieces(wearing: &Wearing, random: &mut ChaCha8Rng) -> Vec<Vec<Sample>> {
     let mut groups: BTreeMap<(&str, &str), Vec<Sample>> = BTreeMap::new();
     for sample in &wearing.samples {

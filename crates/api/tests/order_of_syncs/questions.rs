@@ -25,7 +25,7 @@ const FORMS: [&str; 4] =
     ["application/json", "text/csv", "application/vnd.apache.arrow.stream", "application/vnd.apache.parquet"];
 const DAY_TYPES: [&str; 6] = ["activity", "temperature", "tests", "rr-interval", "sleep", "heart-rate-variability"];
 
-/// All questions about a patient whose waveform begins at a time.
+/// Returns all questions about a patient whose waveform begins at a time.
 pub fn of(group: &str, uuid: &str, waveform_us: i64, turn: usize) -> Vec<Question> {
     let mut paths = vec![
         format!("/integration/v1/groups/{group}/patients?with_latest_values=1"),
@@ -81,7 +81,7 @@ impl Question {
     }
 }
 
-/// Where two answers part, to find out why.
+/// Returns where two answers part, to find out why.
 pub fn first_difference(one: &(StatusCode, Bytes), other: &(StatusCode, Bytes)) -> String {
     let at = one.1.iter().zip(&other.1).position(|(one, other)| one != other);
     let at = at.unwrap_or(one.1.len().min(other.1.len()));

@@ -29,12 +29,12 @@ pub struct Sample {
 /// What a bracelet has to send.
 pub struct Wearing {
     pub samples: Vec<Sample>,
-    /// When the waveform begins.
+    /// Time at which the waveform begins.
     pub waveform_us: i64,
 }
 
 impl Wearing {
-    /// A day that ends a little after the present.
+    /// Makes a day that ends a little after the present.
     pub fn of(random: &mut ChaCha8Rng) -> Self {
         let mut day =
             Day { samples: Vec::new(), travel_us: START_MS * 1000 - random.random_range(2..20) * 60 * MINUTE_US };
@@ -52,7 +52,7 @@ impl Wearing {
 
 struct Day {
     samples: Vec<Sample>,
-    /// When the patient arrives in another zone.
+    /// Time at which the patient arrives in another zone.
     travel_us: i64,
 }
 
@@ -187,7 +187,7 @@ impl Day {
     }
 }
 
-/// A value out of a range of fractions of its unit; now and then none, or the 0 that means none.
+/// Returns a value out of a range of fractions of its unit; now and then none, or the 0 that means none.
 fn measured(random: &mut ChaCha8Rng, range: Range<i32>, per_unit: i32) -> Value {
     match random.random_range(0..12) {
         0 => Value::Null,

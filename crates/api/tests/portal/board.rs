@@ -66,7 +66,8 @@ struct Events {
 }
 
 impl Events {
-    /// The next event: its name, its id and its data; `None` when the stream has ended. Comments are passed over.
+    /// Returns the next event: its name, its id and its data; `None` when the stream has ended. Comments are passed
+    /// over.
     async fn next(&mut self) -> Option<(String, String, Value)> {
         loop {
             while let Some((event, rest)) = self.read.split_once("\n\n") {
@@ -87,7 +88,7 @@ impl Events {
         }
     }
 
-    /// The cursor that a stream begins with.
+    /// Returns the cursor that a stream begins with.
     async fn begin(&mut self) -> String {
         let piece = tokio::time::timeout(Duration::from_secs(30), self.body.next()).await.expect("in time");
         let piece = piece.expect("a piece").expect("bytes");
@@ -96,7 +97,7 @@ impl Events {
         id.trim_start().to_owned()
     }
 
-    /// The next row.
+    /// Returns the next row.
     async fn row(&mut self) -> (String, Value) {
         let (name, id, row) = self.next().await.expect("an event");
         assert_eq!(name, "row");

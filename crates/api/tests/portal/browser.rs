@@ -39,17 +39,17 @@ impl Browser {
         Browser { cookie, csrf: text(&answer.ok()["csrf_token"]) }
     }
 
-    /// A GET, as pages and streams of events do it.
+    /// Sends a GET, as pages and streams of events do it.
     pub async fn get(&self, story: &Story, path: &str) -> Answer {
         story.send(Request::get(path).header("cookie", &self.cookie).body(Body::empty()).expect("a request")).await
     }
 
-    /// Any method, with the pages' token, and with JSON unless the body is `Null`.
+    /// Returns any method, with the pages' token, and with JSON unless the body is `Null`.
     pub async fn ask(&self, story: &Story, method: &str, path: &str, body: Value) -> Answer {
         self.ask_with(story, method, path, &self.csrf, body).await
     }
 
-    /// The same with another token; without one when it is empty.
+    /// Does the same with another token; without one when it is empty.
     pub async fn ask_with(&self, story: &Story, method: &str, path: &str, csrf: &str, body: Value) -> Answer {
         let mut request = Request::builder().method(method).uri(path).header("cookie", &self.cookie);
         if !csrf.is_empty() {

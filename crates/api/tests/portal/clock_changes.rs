@@ -45,7 +45,7 @@ struct Study {
 }
 
 impl Study {
-    /// A study whose patient lives in a zone and has a row for each minute of a day, with an hour on both sides.
+    /// Makes a study whose patient lives in a zone and has a row for each minute of a day, with an hour on both sides.
     async fn with(day: &ChangeDay) -> Self {
         let story = Story::begin().await;
         let (browser, key) = Browser::of(&story, "ada@example.org", Role::Researcher).await;

@@ -10,7 +10,7 @@ use crate::common::{PASSWORD, Story, text};
 pub const TOTP: &str = "/portal/api/totp";
 pub const STEP_MS: i64 = 30_000;
 
-/// The code that an app shows (RFC 6238).
+/// Returns the code that an app shows (RFC 6238).
 pub fn code(secret: &str, at_ms: i64) -> String {
     let mut bytes = Vec::new();
     let (mut bits, mut held) = (0_u64, 0);

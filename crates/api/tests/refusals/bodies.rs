@@ -62,7 +62,7 @@ async fn send(study: &Study, route: &Route, headers: &[(&str, &str)], body: Vec<
     study.story.send(request.body(Body::from(body)).expect("a request")).await
 }
 
-/// What all those routes could change.
+/// Returns what all those routes could change.
 async fn state(study: &Study, voucher: &str) -> Value {
     let mut told = Vec::new();
     for path in [

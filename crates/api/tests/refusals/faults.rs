@@ -8,7 +8,7 @@ use store::Role;
 use crate::common::study::Study;
 use crate::common::{Answer, PASSWORD, SAID_BY_THE_CLOCK, Story};
 
-/// Every cloud, with and without a body: each reads the time.
+/// Returns every cloud, with and without a body: each reads the time.
 fn requests(study: &Study) -> Vec<(&'static str, String, Value)> {
     let uuid = &study.grace.uuid;
     vec![

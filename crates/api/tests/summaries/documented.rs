@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{Study, half_an_hour};
 
-/// What of a value is not as its schema says; the keywords are those that schemas of summaries have.
+/// Returns what of a value is not as its schema says; the keywords are those that schemas of summaries have.
 fn faults(value: &Value, schema: &Value, schemas: &Value, place: &str) -> Vec<String> {
     if let Some(name) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
         return faults(value, &schemas[name], schemas, place);

@@ -12,7 +12,7 @@ async fn ask(study: &Study, patient: &Enrolled, query: &str) -> Answer {
     study.story.get_as(&format!("/health/user-summaries?{query}"), &patient.health_token).await
 }
 
-/// A patient with a heart rate on 17, 19 and 20 November.
+/// Returns a patient with a heart rate on 17, 19 and 20 November.
 async fn with_days(study: &Study) -> Enrolled {
     let patient = study.patient().await;
     let times: Vec<i64> = [-3, -1, 0].map(|day| MIDNIGHT_MS + day * DAY_MS + MINUTE_MS).to_vec();
@@ -20,7 +20,7 @@ async fn with_days(study: &Study) -> Enrolled {
     patient
 }
 
-/// All days of the pages from an address on, following one of the links.
+/// Returns all days of the pages from an address on, following one of the links.
 async fn walk(study: &Study, patient: &Enrolled, query: &str, link: &str) -> Vec<Value> {
     let mut page = ask(study, patient, query).await.ok();
     let mut days = Vec::new();

@@ -19,7 +19,7 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 1).expect("packed")
 }
 
-/// A sync of one row, filled up with blanks to a length.
+/// Returns a sync of one row, filled up with blanks to a length.
 fn sync_of(time_ms: i64, length: usize) -> Vec<u8> {
     let text = json!({"data": {"activity": {"timestamp": [time_ms], "bpm": [60]}}}).to_string();
     format!("{text}{}", " ".repeat(length.saturating_sub(text.len()))).into_bytes()

@@ -39,7 +39,7 @@ pub(crate) struct ActivityRow {
 }
 
 impl ActivityRow {
-    /// The row of the minute that begins at `minute * 60 s` after the epoch.
+    /// Returns the row of the minute that begins at `minute * 60 s` after the epoch.
     pub fn new(course: &Course, minute: i64) -> Self {
         let truth = course.minute(minute);
         // Rows are sent off the wrist too, with zeros: a 0 is what must never become a value.
@@ -103,7 +103,7 @@ impl ActivityRow {
         }
     }
 
-    /// Whether a service may count the heart rate: worn, a value, and of good quality.
+    /// Returns whether a service may count the heart rate: worn, a value, and of good quality.
     pub fn has_valid_bpm(&self) -> bool {
         self.wearing >= 1 && self.bpm > 0 && self.bpm_q >= 2
     }
@@ -142,7 +142,7 @@ fn energy_cal(patient: &Patient, truth: &Minute) -> i64 {
     (equivalents * f64::from(patient.person.weight) * 1_000.0 / 60.0).round() as i64
 }
 
-/// The rows whose minute begins in the window.
+/// Returns the rows whose minute begins in the window.
 pub(crate) fn rows(course: &Course, window: Window) -> Vec<ActivityRow> {
     minutes(window).map(|minute| ActivityRow::new(course, minute)).collect()
 }
@@ -153,7 +153,7 @@ pub(crate) fn minutes(window: Window) -> std::ops::Range<i64> {
     ceil(window.from_ms)..ceil(window.to_ms)
 }
 
-/// The rows as columns.
+/// Returns the rows as columns.
 pub(super) fn blocks(course: &Course, window: Window) -> Vec<Block> {
     let rows = rows(course, window);
     if rows.is_empty() {

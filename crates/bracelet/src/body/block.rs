@@ -15,7 +15,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// A window whose ends are moved back to the last whole second.
+    /// Makes a window whose ends are moved back to the last whole second.
     ///
     /// Waveforms are sampled on the grid of their rate since the epoch, so a window in whole seconds holds a whole
     /// count of samples of every rate, and neighbouring windows stay neighbours.
@@ -76,13 +76,13 @@ impl Block {
         }
     }
 
-    /// How many rows the block holds.
+    /// Returns how many rows the block holds.
     pub fn row_count(&self) -> usize {
         let longest = self.columns.iter().map(|(_, column)| column.len()).max();
         longest.unwrap_or(0)
     }
 
-    /// How many values it carries: cells that are not null, without timestamps and constants.
+    /// Returns how many values it carries: cells that are not null, without timestamps and constants.
     pub fn value_count(&self) -> usize {
         self.columns.iter().filter(|(name, _)| *name != "timestamp").map(|(_, column)| column.value_count()).sum()
     }

@@ -26,7 +26,7 @@ pub enum Column {
 }
 
 impl Column {
-    /// How many values are written; a constant counts as one.
+    /// Returns how many values are written; a constant counts as one.
     pub fn len(&self) -> usize {
         match self {
             Self::Constant(_) | Self::ConstantText(_) => 1,
@@ -40,12 +40,12 @@ impl Column {
         }
     }
 
-    /// Whether nothing is written.
+    /// Returns whether nothing is written.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many values are written and are not null; a constant, which is written once, counts as none.
+    /// Returns how many values are written and are not null; a constant, which is written once, counts as none.
     pub fn value_count(&self) -> usize {
         match self {
             Self::Constant(_) | Self::ConstantText(_) => 0,

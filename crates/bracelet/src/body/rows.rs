@@ -51,7 +51,7 @@ pub(super) fn heart_rate_variability(course: &Course, window: Window) -> Vec<Blo
     ])
 }
 
-/// The epochs of sleep that a worn bracelet saw in the window: begin (Unix ms) and stage.
+/// Returns the epochs of sleep that a worn bracelet saw in the window: begin (Unix ms) and stage.
 pub(crate) fn sleep_epochs(course: &Course, window: Window) -> Vec<(i64, Stage)> {
     let first = -(-window.from_ms).div_euclid(EPOCH_MS);
     let last = -(-window.to_ms).div_euclid(EPOCH_MS);
@@ -62,7 +62,7 @@ pub(crate) fn sleep_epochs(course: &Course, window: Window) -> Vec<(i64, Stage)>
         .collect()
 }
 
-/// Whether the bracelet is worn in the minute of `at_ms`; every data type decides this by whole minutes.
+/// Returns whether the bracelet is worn in the minute of `at_ms`; every data type decides this by whole minutes.
 pub(super) fn is_worn(course: &Course, at_ms: i64) -> bool {
     course.wear_at(at_ms.div_euclid(MINUTE_MS) * MINUTE_MS) == Wear::Worn
 }
@@ -128,7 +128,7 @@ pub(super) fn tests(course: &Course, window: Window) -> Vec<Block> {
     ])
 }
 
-/// Whether the patient measures at `at_ms`: in the window, and with the bracelet at hand.
+/// Returns whether the patient measures at `at_ms`: in the window, and with the bracelet at hand.
 fn is_due(course: &Course, window: Window, at_ms: i64) -> bool {
     (window.from_ms..window.to_ms).contains(&at_ms) && is_worn(course, at_ms)
 }

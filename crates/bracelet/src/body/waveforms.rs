@@ -14,7 +14,7 @@ use crate::signals::gyro::rotation;
 use crate::signals::ppg::{Colour, ppg};
 use crate::time::MINUTE_MS;
 
-/// The blocks of a waveform type in the window; none for other types.
+/// Returns the blocks of a waveform type in the window; none for other types.
 pub(super) fn blocks(course: &Course, window: Window, data_type: DataType, rates: &SignalRates) -> Vec<Block> {
     let mut blocks = Vec::new();
     for stretch in worn_stretches(course, window) {
@@ -32,7 +32,7 @@ pub(super) fn blocks(course: &Course, window: Window, data_type: DataType, rates
     blocks
 }
 
-/// The parts of the window in which the bracelet is worn without a break.
+/// Returns the parts of the window in which the bracelet is worn without a break.
 fn worn_stretches(course: &Course, window: Window) -> Vec<Window> {
     let mut stretches: Vec<Window> = Vec::new();
     let mut from_ms = window.from_ms;

@@ -32,7 +32,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The JSON of an accepted request; `what` names the request in the error.
+    /// Returns the JSON of an accepted request; `what` names the request in the error.
     pub fn accepted(self, what: &'static str) -> Result<Value, BraceletError> {
         if self.status.is_success() {
             return Ok(self.json);
@@ -40,7 +40,7 @@ impl Answer {
         Err(self.refusal(what))
     }
 
-    /// The error that this answer means.
+    /// Returns the error that this answer means.
     pub fn refusal(&self, what: &'static str) -> BraceletError {
         BraceletError::Refused {
             what,
@@ -58,7 +58,7 @@ pub(crate) struct Payload {
 }
 
 impl Payload {
-    /// An uncompressed body.
+    /// Makes an uncompressed body.
     pub fn json(value: &Value) -> Self {
         Self { bytes: Bytes::from(value.to_string()), is_gzip: false }
     }
@@ -88,7 +88,7 @@ impl ServiceClient {
         Ok(Self { http, url: url.to_owned(), patience, tally, stop: None })
     }
 
-    /// The same client, whose requests are not tried again once `stop` is true.
+    /// Returns the same client, whose requests are not tried again once `stop` is true.
     pub fn until(&self, stop: &watch::Receiver<bool>) -> Self {
         Self { stop: Some(stop.clone()), ..self.clone() }
     }
@@ -170,7 +170,7 @@ impl ServiceClient {
     }
 }
 
-/// Whether the service says that it will take the same request later.
+/// Returns whether the service says that it will take the same request later.
 fn is_passing(status: StatusCode) -> bool {
     matches!(
         status,
@@ -181,7 +181,7 @@ fn is_passing(status: StatusCode) -> bool {
     )
 }
 
-/// Whether the network failed, not the request: a broken or timed-out connection, a cut-off answer.
+/// Returns whether the network failed, not the request: a broken or timed-out connection, a cut-off answer.
 fn is_transport(error: &BraceletError) -> bool {
     matches!(error, BraceletError::Http(error) if !error.is_builder())
 }

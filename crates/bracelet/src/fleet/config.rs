@@ -26,7 +26,8 @@ pub struct FleetConfig {
     pub seed: u64,
     /// Who plays what.
     pub cast: Cast,
-    /// When the scenarios begin (Unix ms); none lets each begin when it shows best, see [`Scenario::onset_before`].
+    /// Time at which the scenarios begin (Unix ms); none lets each begin when it shows best, see
+    /// [`Scenario::onset_before`].
     pub onset_ms: Option<i64>,
     /// Time zones; patient `i` lives in number `i` modulo their number. Must not be empty.
     pub zones: Vec<String>,
@@ -44,12 +45,12 @@ pub struct FleetConfig {
     pub connections: usize,
     /// Whether bodies are compressed.
     pub gzip: bool,
-    /// How long one request is tried again before it counts as failed.
+    /// Time for which one request is tried again before it counts as failed.
     pub patience: Duration,
 }
 
 impl FleetConfig {
-    /// A fleet of healthy patients with one day of vital signs.
+    /// Makes a fleet of healthy patients with one day of vital signs.
     pub fn new(url: &str, api_key: &str, password: &str, patients: u64) -> Self {
         Self {
             url: url.trim_end_matches('/').to_owned(),
@@ -121,7 +122,7 @@ impl Live {
 /// A measurement of how much the service takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadPlan {
-    /// How long syncs are sent.
+    /// Time for which syncs are sent.
     pub duration: Duration,
     /// Syncs per second over the whole fleet; none sends as fast as the connections allow. A service that limits the requests
     /// of one credential limits this too: use enough patients, or switch its limit off.

@@ -16,7 +16,8 @@ const MAX_WAVEFORM_VALUES: i64 = 400_000;
 /// How many live syncs a late bracelet holds back.
 const HELD_BACK: usize = 20;
 
-/// The windows of the past `days` UTC days up to `end_ms`, in the order in which the patient's bracelet sends them.
+/// Returns the windows of the past `days` UTC days up to `end_ms`, in the order in which the patient's bracelet sends
+/// them.
 pub(crate) fn history(patient: &Patient, days: u32, end_ms: i64, span_ms: i64, order: HistoryOrder) -> Vec<Window> {
     let mut windows = Vec::new();
     let mut day_end_ms = end_ms;
@@ -44,7 +45,8 @@ pub(crate) fn history(patient: &Patient, days: u32, end_ms: i64, span_ms: i64, o
     }
 }
 
-/// What is sent after one more live window: nothing yet, the window, the window twice, or all that was held back.
+/// Returns what is sent after one more live window: nothing yet, the window, the window twice, or all that was held
+/// back.
 pub(crate) fn live(scenario: Scenario, held: &mut Vec<Window>, window: Window) -> Vec<Window> {
     match scenario {
         Scenario::LateSync => {
@@ -59,7 +61,7 @@ pub(crate) fn live(scenario: Scenario, held: &mut Vec<Window>, window: Window) -
     }
 }
 
-/// All that was held back, newest first.
+/// Returns all that was held back, newest first.
 pub(crate) fn release(held: &mut Vec<Window>) -> Vec<Window> {
     held.drain(..).rev().collect()
 }
@@ -80,7 +82,7 @@ fn split(window: Window, span_ms: i64) -> Vec<Window> {
     pieces
 }
 
-/// The longest window, in whole minutes, whose waveforms stay below the limit; a day without waveforms.
+/// Returns the longest window, in whole minutes, whose waveforms stay below the limit; a day without waveforms.
 pub(crate) fn longest_window_ms(data_types: &[DataType], rates: &SignalRates) -> i64 {
     let values_per_s: i64 = data_types
         .iter()

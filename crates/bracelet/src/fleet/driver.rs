@@ -69,13 +69,13 @@ impl Fleet {
         Ok(self.result(&sessions))
     }
 
-    /// A handle to the same fleet that tries nothing again once `stop` is true: a service that is down would hold up its
-    /// end as long as the patience lasts.
+    /// Makes a handle to the same fleet that tries nothing again once `stop` is true: a service that is down would hold
+    /// up its end as long as the patience lasts.
     pub(super) fn until(&self, stop: &watch::Receiver<bool>) -> Self {
         Self { client: self.client.until(stop), ..self.clone() }
     }
 
-    /// What was done so far.
+    /// Returns what was done so far.
     pub fn result(&self, sessions: &[Arc<Session>]) -> FleetResult {
         self.tally.result(sessions.len() as u64, self.begin.elapsed().as_secs_f64())
     }

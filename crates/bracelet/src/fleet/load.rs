@@ -30,7 +30,7 @@ struct Load {
 }
 
 impl Load {
-    /// When sync number `ticket` is due, none when it would be after the end.
+    /// Returns when sync number `ticket` is due, none when it would be after the end.
     fn due(&self, ticket: u64) -> Option<Instant> {
         let offset = match self.plan.rate {
             Some(rate) => Duration::try_from_secs_f64(ticket as f64 / rate).ok()?,
@@ -39,7 +39,7 @@ impl Load {
         (offset < self.plan.duration).then(|| self.begin + offset)
     }
 
-    /// The next window of a lane, none when its data reach the present.
+    /// Returns the next window of a lane, none when its data reach the present.
     fn next_window(&self, lane: &Lane) -> Option<Window> {
         let from_ms = lane.next_ms.fetch_add(self.plan.step_ms, Ordering::Relaxed);
         let to_ms = from_ms + self.plan.step_ms;

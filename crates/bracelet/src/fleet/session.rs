@@ -71,7 +71,7 @@ impl Session {
         text(&answer.accepted("log in")?, "token")
     }
 
-    /// The patient's token for the Health Cloud, as a test may want to use it.
+    /// Returns the patient's token for the Health Cloud, as a test may want to use it.
     pub async fn token(&self) -> String {
         self.token.read().await.clone()
     }
@@ -109,7 +109,7 @@ async fn exchange(client: &ServiceClient, user_token: &str) -> Result<String, Br
     text(&answer.accepted("log in to the health cloud")?, "token")
 }
 
-/// A text field of an answer.
+/// Returns a text field of an answer.
 pub(crate) fn text(answer: &Value, field: &'static str) -> Result<String, BraceletError> {
     answer[field].as_str().map(str::to_owned).ok_or(BraceletError::MissingField(field))
 }

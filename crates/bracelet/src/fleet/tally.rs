@@ -62,7 +62,7 @@ impl Tally {
         self.latencies_us.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// The result after `seconds`.
+    /// Returns the result after `seconds`.
     pub fn result(&self, patients: u64, seconds: f64) -> FleetResult {
         let mut latencies_us = self.latencies_us.lock().unwrap_or_else(PoisonError::into_inner).clone();
         // All latencies are kept: percentiles of percentiles would be wrong, and a run has a few million at most.
@@ -86,7 +86,7 @@ impl Tally {
     }
 }
 
-/// The sum of one count over all types of a sync's answer.
+/// Returns the sum of one count over all types of a sync's answer.
 fn count_over_types(answer: &Value, name: &str) -> u64 {
     let Some(types) = answer["types"].as_object() else {
         return 0;
@@ -94,7 +94,7 @@ fn count_over_types(answer: &Value, name: &str) -> u64 {
     types.values().filter_map(|counts| counts[name].as_u64()).sum()
 }
 
-/// The smallest latency that `percent` of all do not exceed (nearest rank), in ms; 0 without any.
+/// Returns the smallest latency that `percent` of all do not exceed (nearest rank), in ms; 0 without any.
 fn percentile_ms(sorted_us: &[u32], percent: f64) -> f64 {
     // Nearest rank and not between two: a percentile is then a latency that was measured.
     let rank = (percent / 100.0 * sorted_us.len() as f64).ceil() as usize;

@@ -24,7 +24,7 @@ impl Template {
         Self((0..TABLE_LEN).map(|entry| shape(entry as f64 / TABLE_LEN as f64) as f32).collect())
     }
 
-    /// The entry at `place`, which wraps around.
+    /// Returns the entry at `place`, which wraps around.
     #[inline]
     pub fn at(&self, place: usize) -> f32 {
         self.0[place & TABLE_MASK]
@@ -61,13 +61,13 @@ impl Template {
 pub struct NoiseTable(Vec<f32>);
 
 impl NoiseTable {
-    /// The patient's table.
+    /// Returns the patient's table.
     pub fn new(randomness: &Randomness) -> Self {
         let mut random = randomness.stream(Subject::WaveformNoise, 0);
         Self((0..TABLE_LEN).map(|_| random.sample::<f32, _>(StandardNormal)).collect())
     }
 
-    /// The value for a sample of a block; channels and blocks read the table at different places.
+    /// Returns the value for a sample of a block; channels and blocks read the table at different places.
     #[inline]
     pub fn at(&self, block: i64, channel: usize, sample: usize) -> f32 {
         let offset = (block.rem_euclid(65_536) as usize).wrapping_mul(977).wrapping_add(channel.wrapping_mul(683));

@@ -68,7 +68,7 @@ pub fn skin_conductance(course: &Course, rate_hz: u32, from_s: i64, to_s: i64) -
     values
 }
 
-/// The responses that begin in `[from_ms, to_ms)`: a few a minute awake, more with effort, hardly any asleep.
+/// Returns the responses that begin in `[from_ms, to_ms)`: a few a minute awake, more with effort, hardly any asleep.
 pub fn responses(course: &Course, from_ms: i64, to_ms: i64) -> Vec<Response> {
     let mut found = Vec::new();
     for minute in from_ms.div_euclid(MINUTE_MS)..=to_ms.div_euclid(MINUTE_MS) {
@@ -92,7 +92,7 @@ pub fn responses(course: &Course, from_ms: i64, to_ms: i64) -> Vec<Response> {
     found
 }
 
-/// The level at the begin of a minute, µS: 2 to 20, higher with effort and lower asleep.
+/// Returns the level at the begin of a minute, µS: 2 to 20, higher with effort and lower asleep.
 pub fn level_us(course: &Course, minute: i64) -> f64 {
     const DRIFT_MS: i64 = 20 * MINUTE_MS;
     let truth = course.minute(minute);
@@ -108,7 +108,7 @@ fn is_asleep(stage: Option<Stage>) -> bool {
     stage.is_some_and(|stage| stage != Stage::Awake)
 }
 
-/// A response of height 1, so long after its begin.
+/// Returns a response of height 1, so long after its begin.
 fn shape(since_s: f64) -> f64 {
     if !(0.0..LASTS_S).contains(&since_s) {
         return 0.0;

@@ -56,8 +56,8 @@ pub fn rotation(course: &Course, rate_hz: u32, from_s: i64, to_s: i64) -> Rotati
     rotation
 }
 
-/// The turns of the arm in each second of a minute, °/s: those that take the direction of gravity at the second's begin
-/// to that at its end.
+/// Returns the turns of the arm in each second of a minute, °/s: those that take the direction of gravity at the
+/// second's begin to that at its end.
 pub fn turns_dps(course: &Course, minute: &Minute) -> Vec<[f32; 3]> {
     let next = course.minute(minute.start_ms / MINUTE_MS + 1);
     // From the same directions as the acceleration: a filter that fuses both sensors finds them in agreement.
@@ -65,7 +65,8 @@ pub fn turns_dps(course: &Course, minute: &Minute) -> Vec<[f32; 3]> {
     gravity.windows(2).map(|pair| turn_dps(pair[0], pair[1])).collect()
 }
 
-/// The smallest turn of a wrist within a second, seen from which a direction of the room goes from `from` to `to`.
+/// Returns the smallest turn of a wrist within a second, seen from which a direction of the room goes from `from` to
+/// `to`.
 fn turn_dps(from: [f32; 3], to: [f32; 3]) -> [f32; 3] {
     let cross = |axis: usize| to[(axis + 1) % 3] * from[(axis + 2) % 3] - to[(axis + 2) % 3] * from[(axis + 1) % 3];
     let axis: [f32; 3] = std::array::from_fn(cross);
@@ -78,7 +79,7 @@ fn turn_dps(from: [f32; 3], to: [f32; 3]) -> [f32; 3] {
     axis.map(|part| part / sine * sine.atan2(cosine).to_degrees())
 }
 
-/// The steps of a minute, how fast the arm swings with them, and the tremor in addition, °/s.
+/// Returns the steps of a minute, how fast the arm swings with them, and the tremor in addition, °/s.
 fn swing_of(minute: &Minute, rate_hz: u32) -> (Gait, f32, f32) {
     let (swing_dps, noise_dps) = match minute.movement {
         Movement::Walk => (110.0, 4.0),
@@ -99,7 +100,7 @@ mod tests {
     /// 2025-11-20T12:00Z.
     const NOON_MS: i64 = 1_763_640_000_000;
 
-    /// What a wrist that turns by so much sees of a fixed direction (Rodrigues).
+    /// Returns what a wrist that turns by so much sees of a fixed direction (Rodrigues).
     fn seen_after(direction: [f64; 3], turn_deg: [f64; 3]) -> [f64; 3] {
         let angle = turn_deg.iter().map(|part| part * part).sum::<f64>().sqrt().to_radians();
         if angle == 0.0 {

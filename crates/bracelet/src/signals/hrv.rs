@@ -31,7 +31,8 @@ pub struct HrvRow {
     pub amo_percent: f64,
 }
 
-/// The rows whose timestamps lie in `[from_ms, to_ms)`; a block during which the bracelet was off the wrist has none.
+/// Returns the rows whose timestamps lie in `[from_ms, to_ms)`; a block during which the bracelet was off the wrist has
+/// none.
 pub fn hrv_rows(course: &Course, from_ms: i64, to_ms: i64) -> Vec<HrvRow> {
     let mut rows = Vec::new();
     // A row is stamped with the end of its five minutes, when the device knows it: the row of an earlier block may

@@ -28,7 +28,7 @@ impl Colour {
     /// The three colours, in the order of [`Ppg::values`].
     pub const ALL: [Self; 3] = [Self::Green, Self::Red, Self::InfraRed];
 
-    /// The channel's `metric_id`.
+    /// Returns the channel's `metric_id`.
     pub fn metric_id(self) -> &'static str {
         match self {
             Self::Green => "0x7e",
@@ -37,7 +37,7 @@ impl Colour {
         }
     }
 
-    /// The channel's `led_pd_pos`.
+    /// Returns the channel's `led_pd_pos`.
     pub fn led_pd_pos(self) -> i64 {
         match self {
             Self::Green => 6,
@@ -122,7 +122,7 @@ struct Skin {
     noise: f32,
 }
 
-/// The minutes of seconds `[from_s, to_s)` of a block, each with its seconds.
+/// Returns the minutes of seconds `[from_s, to_s)` of a block, each with its seconds.
 fn minutes_of(course: &Course, block: i64, from_s: usize, to_s: usize) -> Vec<((usize, usize), Skin)> {
     let first_minute = block * (BLOCK_MS / MINUTE_MS);
     (from_s / 60..to_s.div_ceil(60))
@@ -148,7 +148,7 @@ fn pulse_onsets(before: &BeatBlock, block: &BeatBlock) -> Vec<f64> {
     last_before.iter().chain(&block.beats_ms).map(|beat| beat + TRANSIT_MS).collect()
 }
 
-/// A pulse over one cycle, 0 to about 1: a steep rise, a slow fall, and the dicrotic wave.
+/// Returns a pulse over one cycle, 0 to about 1: a steep rise, a slow fall, and the dicrotic wave.
 fn pulse_shape(phase: f64) -> f64 {
     let bump = |centre: f64, width: f64| (-0.5 * ((phase - centre) / width).powi(2)).exp();
     // Down to zero at both ends, so that waves of any length join.

@@ -51,7 +51,7 @@ impl BeatBlock {
         Self { start_ms, beats_ms, breaths_ms }
     }
 
-    /// The intervals between the beats in ms.
+    /// Returns the intervals between the beats in ms.
     pub fn intervals_ms(&self) -> Vec<f64> {
         self.beats_ms.windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
@@ -148,7 +148,7 @@ pub struct RrInterval {
     pub quality: u8,
 }
 
-/// The intervals whose last beat lies in `[from_ms, to_ms)` and was felt by a worn bracelet.
+/// Returns the intervals whose last beat lies in `[from_ms, to_ms)` and was felt by a worn bracelet.
 pub fn rr_intervals(course: &Course, from_ms: i64, to_ms: i64) -> Vec<RrInterval> {
     let mut rows = Vec::new();
     // A beat on the begin of a block ends an interval of the block before.
@@ -179,7 +179,7 @@ pub fn rr_intervals(course: &Course, from_ms: i64, to_ms: i64) -> Vec<RrInterval
     rows
 }
 
-/// The quality of intervals in a minute, none when the bracelet is not worn.
+/// Returns the quality of intervals in a minute, none when the bracelet is not worn.
 fn quality_in(course: &Course, minute: i64) -> Option<u8> {
     let start_ms = minute * MINUTE_MS;
     if course.wear_at(start_ms) != Wear::Worn {

@@ -12,7 +12,7 @@ use crate::stub::{Reply, SYNC, Stub, fleet, start, unstopped};
 /// Longer than a stopped fleet may take, shorter than what its service asks it to wait.
 const SOON: Duration = Duration::from_secs(5);
 
-/// A stand-in that takes no sync for an hour.
+/// Returns a stand-in that takes no sync for an hour.
 fn down() -> Stub {
     Stub { is_down: true, retry_after_s: 3_600, ..Stub::default() }
 }

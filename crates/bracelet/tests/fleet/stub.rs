@@ -22,7 +22,7 @@ pub struct Stub {
     pub activations: Vec<Value>,
     pub logins: usize,
     pub tokens: usize,
-    /// How often each token has been used for a sync.
+    /// Number of times that each token has been used for a sync.
     pub uses: HashMap<String, usize>,
     /// Uses after which a token is refused; 0 never.
     pub token_uses: usize,

@@ -15,7 +15,7 @@ fn refusal(status: u16) -> Reply {
     Reply::Json(status, json!({"message": "not now"}))
 }
 
-/// A stand-in that answers the next requests of these paths otherwise.
+/// Returns a stand-in that answers the next requests of these paths otherwise.
 fn with_plan(planned: impl IntoIterator<Item = (&'static str, Reply)>) -> Stub {
     Stub { planned: planned.into_iter().collect::<VecDeque<_>>(), ..Stub::default() }
 }

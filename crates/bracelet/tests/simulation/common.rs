@@ -6,12 +6,12 @@ use bracelet::{Course, HOUR_MS, Patient, Scenario};
 pub const MIDNIGHT_MS: i64 = 1_763_596_800_000;
 pub const DAY_MS: i64 = 24 * HOUR_MS;
 
-/// A patient in UTC whose scenario begins at midnight.
+/// Returns a patient in UTC whose scenario begins at midnight.
 pub fn patient(index: u64, scenario: Scenario) -> Patient {
     Patient::new(83, index, scenario, MIDNIGHT_MS, "UTC").unwrap()
 }
 
-/// The course of the day after midnight.
+/// Returns the course of the day after midnight.
 pub fn course(patient: &Patient) -> Course<'_> {
     Course::new(patient, MIDNIGHT_MS, MIDNIGHT_MS + DAY_MS).unwrap()
 }

@@ -28,7 +28,7 @@ fn power_at(values: &[f64], rate_hz: f64, frequency_hz: f64) -> f64 {
     (cosine * cosine + sine * sine) / (values.len() * values.len()) as f64
 }
 
-/// The frequency of most power among breaths of 6 to 36 per minute, per minute.
+/// Returns the frequency of most power among breaths of 6 to 36 per minute, per minute.
 fn dominant_breath(values: &[f64], rate_hz: f64) -> f64 {
     let candidates = (60..360).map(|tenth| f64::from(tenth) / 10.0);
     candidates

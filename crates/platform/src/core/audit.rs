@@ -65,7 +65,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// An export by somebody who came in this way.
+    /// Makes an export by somebody who came in this way.
     pub(crate) fn export_through(entrance: Entrance) -> Self {
         match entrance {
             Entrance::Key => Action::PatientApiExport,
@@ -100,12 +100,12 @@ impl Action {
         Action::BraceletDetach,
     ];
 
-    /// The action with this code.
+    /// Returns the action with this code.
     pub fn of_code(code: &str) -> Option<Self> {
         Action::ALL.into_iter().find(|action| action.code() == code)
     }
 
-    /// The action code.
+    /// Returns the action code.
     pub fn code(self) -> &'static str {
         match self {
             Action::PatientCreate => "PATIENT_CREATE",
@@ -135,37 +135,37 @@ impl Action {
     }
 }
 
-/// A patient as an entity of an entry.
+/// Returns a patient as an entity of an entry.
 pub(crate) fn patient_entity(uuid: &PatientId) -> Entity {
     Entity { id: EntityId::from(uuid), kind: "patient.id".to_owned() }
 }
 
-/// A group as an entity of an entry.
+/// Returns a group as an entity of an entry.
 pub(crate) fn group_entity(group_id: &GroupId) -> Entity {
     Entity { id: EntityId::from(group_id), kind: "group.id".to_owned() }
 }
 
-/// A user, patient or account, as an entity of an entry.
+/// Returns a user, patient or account, as an entity of an entry.
 pub(crate) fn user_entity(user: &UserId) -> Entity {
     Entity { id: EntityId::from(user), kind: "user.id".to_owned() }
 }
 
-/// A member of a group as an entity of an entry.
+/// Returns a member of a group as an entity of an entry.
 pub(crate) fn hcp_entity(account: &AccountId) -> Entity {
     Entity { id: EntityId::from(account), kind: "hcp.uuid".to_owned() }
 }
 
-/// The account that acts on a member, as an entity of an entry.
+/// Returns the account that acts on a member, as an entity of an entry.
 pub(crate) fn doctor_entity(account: &AccountId) -> Entity {
     Entity { id: EntityId::from(account), kind: "doctor.uuid".to_owned() }
 }
 
-/// The account that acts on a patient, as an entity of an entry.
+/// Returns the account that acts on a patient, as an entity of an entry.
 pub(crate) fn hcp_admin_entity(account: &AccountId) -> Entity {
     Entity { id: EntityId::from(account), kind: "hcp_admin.id".to_owned() }
 }
 
-/// A bracelet as an entity of an entry.
+/// Returns a bracelet as an entity of an entry.
 pub(crate) fn bracelet_entity(id: &BraceletId) -> Entity {
     Entity { id: EntityId::from(id), kind: "bracelet.id".to_owned() }
 }
@@ -177,17 +177,17 @@ pub(crate) struct Actor {
 }
 
 impl Actor {
-    /// A user, in the role that they logged in with.
+    /// Makes a user, in the role that they logged in with.
     pub fn user(user: &User) -> Self {
         Actor { id: user.id(), role: ActorRole::User(user.role()) }
     }
 
-    /// An account.
+    /// Makes an account.
     pub fn account(account: &AccountId, role: Role) -> Self {
         Actor::user(&User::Account(account.clone(), role))
     }
 
-    /// The service by itself.
+    /// Returns the service by itself.
     pub fn system() -> Self {
         Actor { id: UserId::new(SYSTEM), role: ActorRole::System }
     }
@@ -199,7 +199,7 @@ impl Actor {
 }
 
 impl Core {
-    /// An entry of what a caller of the integration API did.
+    /// Returns an entry of what a caller of the integration API did.
     pub(crate) fn entry(
         &self,
         action: Action,
@@ -210,7 +210,7 @@ impl Core {
         self.entry_by(action, Actor::account(&researcher.account, researcher.role), primary, secondary)
     }
 
-    /// An entry of what someone did.
+    /// Returns an entry of what someone did.
     pub(crate) fn entry_by(
         &self,
         action: Action,

@@ -2,7 +2,7 @@
 
 use crate::core::error::{FieldFaults, PlatformError, Result};
 
-/// An e-mail as it is stored and looked up: trimmed, in lower case. Invalid when it cannot be one.
+/// Returns an e-mail as it is stored and looked up: trimmed, in lower case. Invalid when it cannot be one.
 pub(crate) fn clean_email(email: &str) -> Result<String> {
     let clean = email.trim().to_lowercase();
     let fits = match clean.split_once('@') {

@@ -41,7 +41,7 @@ impl Core {
         self.make_changes_of(patient).await.map(drop)
     }
 
-    /// The same; returns how many there were.
+    /// Returns the same; returns how many there were.
     async fn make_changes_of(&self, patient: &PatientId) -> Result<usize> {
         let messages = self.users().messages_of(patient).await?;
         let count = messages.len();

@@ -14,62 +14,62 @@ const SMALL_AND_DIGITS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 const VOUCHER: &[u8] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
 impl Core {
-    /// A UUID of version 4.
+    /// Returns a UUID of version 4.
     pub(crate) fn new_uuid(&self) -> String {
         uuid::Builder::from_random_bytes(self.random_bytes()).into_uuid().to_string()
     }
 
-    /// A record identifier: 24 lower-case hex digits.
+    /// Returns a record identifier: 24 lower-case hex digits.
     pub(crate) fn new_record_id(&self) -> String {
         hex(&self.random_bytes::<12>())
     }
 
-    /// A patient.
+    /// Returns a patient.
     pub(crate) fn new_patient_id(&self) -> PatientId {
         PatientId::new(self.new_uuid())
     }
 
-    /// A session.
+    /// Returns a session.
     pub(crate) fn new_session_id(&self) -> SessionId {
         SessionId::new(self.new_record_id())
     }
 
-    /// An export.
+    /// Returns an export.
     pub(crate) fn new_export_id(&self) -> ExportId {
         ExportId::new(self.new_record_id())
     }
 
-    /// A message between the databases.
+    /// Returns a message between the databases.
     pub(crate) fn new_message_id(&self) -> MessageId {
         MessageId::new(self.new_record_id())
     }
 
-    /// A life of a process in the table of nodes.
+    /// Returns a life of a process in the table of nodes.
     pub(crate) fn new_node_id(&self) -> NodeId {
         NodeId::new(self.new_record_id())
     }
 
-    /// A group code: five capitals.
+    /// Returns a group code: five capitals.
     pub(crate) fn new_group_code(&self) -> GroupCode {
         GroupCode::new(self.draw(CAPITALS, 5))
     }
 
-    /// A group's record identifier: ten letters or digits.
+    /// Returns a group's record identifier: ten letters or digits.
     pub(crate) fn new_group_id(&self) -> GroupId {
         GroupId::new(self.draw(LETTERS_AND_DIGITS, 10))
     }
 
-    /// The last part of a group's HCP code.
+    /// Returns the last part of a group's HCP code.
     pub(crate) fn new_hcp_suffix(&self) -> String {
         self.draw(SMALL_AND_DIGITS, 6)
     }
 
-    /// A voucher code: eight characters.
+    /// Returns a voucher code: eight characters.
     pub(crate) fn new_voucher_code(&self) -> String {
         self.draw(VOUCHER, 8)
     }
 
-    /// A password for a person to replace: twenty letters or digits, 119 bits.
+    /// Returns a password for a person to replace: twenty letters or digits, 119 bits.
     pub(crate) fn new_password(&self) -> String {
         self.draw(LETTERS_AND_DIGITS, 20)
     }

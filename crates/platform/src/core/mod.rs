@@ -51,12 +51,12 @@ struct Shared {
 }
 
 impl Core {
-    /// The core of the services of one process.
+    /// Returns the core of the services of one process.
     pub(crate) fn new(environment: Environment) -> Self {
         Core { shared: Arc::new(Shared { environment, signals: Arc::default() }) }
     }
 
-    /// What an operator can set.
+    /// Returns what an operator can set.
     pub fn settings(&self) -> &Settings {
         &self.shared.environment.settings
     }
@@ -66,17 +66,17 @@ impl Core {
         &self.shared.signals
     }
 
-    /// The key that seals the signing keys.
+    /// Returns the key that seals the signing keys.
     pub(crate) fn master_key(&self) -> &[u8; 32] {
         &self.shared.environment.master_key
     }
 
-    /// The clock, for what asks it later.
+    /// Returns the clock, for what asks it later.
     pub fn clock(&self) -> &Clock {
         &self.shared.environment.clock
     }
 
-    /// The time, ms since 1970.
+    /// Returns the time, ms since 1970.
     pub fn now_ms(&self) -> i64 {
         (self.shared.environment.clock)()
     }

@@ -168,7 +168,7 @@ mod tests {
         EndedRun { outcome, took, is_put_aside }
     }
 
-    /// What is there to be heard without waiting.
+    /// Returns what is there to be heard without waiting.
     async fn now<T>(heard: impl Future<Output = T>) -> Option<T> {
         runtime::timeout(Duration::ZERO, heard).await.ok()
     }

@@ -43,13 +43,13 @@ impl Work {
         Ok(())
     }
 
-    /// The lease as a claim of a patient.
+    /// Returns the lease as a claim of a patient.
     pub fn claim(&self) -> Claim {
         claim_of(&self.lease)
     }
 }
 
-/// The claim of a patient that a lease represents.
+/// Returns the claim of a patient that a lease represents.
 pub(crate) fn claim_of(lease: &JobLease) -> Claim {
     Claim { patient: lease.subject.to_patient(), token: lease.token, failures: lease.failures }
 }

@@ -40,8 +40,9 @@ pub struct AfReading {
 }
 
 impl Data {
-    /// The records of a patient whose windows begin in a range, ms, both ends included, in the order of time, a day at
-    /// once. The export is in the audit log before any record leaves. Invalid when the range is reversed or longer than [`LONGEST_AF_RANGE_MS`]; forbidden for a practitioner.
+    /// Returns the records of a patient whose windows begin in a range, ms, both ends included, in the order of time, a
+    /// day at once. The export is in the audit log before any record leaves. Invalid when the range is reversed or
+    /// longer than [`LONGEST_AF_RANGE_MS`]; forbidden for a practitioner.
     pub async fn af_records(
         &self,
         researcher: &Researcher,
@@ -99,7 +100,7 @@ impl Data {
         Ok(found.into_iter().map(reading).collect())
     }
 
-    /// The strip of a record as an SVG. Not found when there is no such record of the patient.
+    /// Returns the strip of a record as an SVG. Not found when there is no such record of the patient.
     pub async fn af_strip(&self, researcher: &Researcher, patient: &PatientId, id: &AfRecordId) -> Result<String> {
         const UNKNOWN: PlatformError = PlatformError::NotFound("afib record");
         let readable = self.core.readable_patient(researcher, patient).await?;
@@ -115,7 +116,7 @@ impl Data {
     }
 }
 
-/// The newest assessment among the rows of a window, with its quality.
+/// Returns the newest assessment among the rows of a window, with its quality.
 fn hypertension(activity: &Block, stored: &StoredRecord) -> Option<(Arc<str>, Option<i32>)> {
     let (assessments, qualities) = (activity.column("hta"), activity.column("hta_q"));
     let rows = activity.rows_between(stored.record.time_ms * 1000, stored.record.end_ms * 1000 + 999);
@@ -133,7 +134,7 @@ fn af_record_id(patient: &PatientId, time_ms: i64) -> AfRecordId {
     AfRecordId::new(format!("{:012x}{}", time_ms & 0xffff_ffff_ffff, hex(&hash.finalize()[..6])))
 }
 
-/// The time that an id names, ms.
+/// Returns the time that an id names, ms.
 fn time_of_id(id: &AfRecordId) -> Option<i64> {
     let id = id.as_str();
     (id.len() == 24).then(|| id.get(..12)).flatten().and_then(|digits| i64::from_str_radix(digits, 16).ok())

@@ -37,7 +37,7 @@ pub enum CountedSpan {
 }
 
 impl CountedSpan {
-    /// A day of UTC.
+    /// Makes a day of UTC.
     pub fn utc_day(day: LocalDay) -> Self {
         let start_ms = i64::from(day.0) * (DAY_US / 1000);
         CountedSpan::Utc { from_ms: start_ms, to_ms: start_ms + DAY_US / 1000 - 1 }
@@ -210,8 +210,8 @@ fn count_slots(rows: &[SlotRow], is_wanted: impl Fn(i64) -> bool) -> BTreeMap<Se
     starts.into_iter().map(|(section, starts)| (section, starts.len() as u64)).collect()
 }
 
-/// The first day of cells of one type among some rows. Cells of another version of the program cannot be read; their
-/// day is due and will be counted again.
+/// Returns the first day of cells of one type among some rows. Cells of another version of the program cannot be read;
+/// their day is due and will be counted again.
 fn cells_of<C: WindowCell>(rows: &[SlotRow]) -> Option<DayCells<C>> {
     let row = rows.iter().find(|row| row.data_type == C::DATA_TYPE)?;
     DayCells::unpack(&row.cells)
@@ -237,7 +237,7 @@ pub(crate) fn slots_so_far(day: LocalDay, clock: &LocalClock, now_ms: i64) -> u3
     day.slot_count(clock)
 }
 
-/// A percentage with one decimal, at most 100; 0 of a day that does not exist in its zone.
+/// Returns a percentage with one decimal, at most 100; 0 of a day that does not exist in its zone.
 pub(crate) fn percent(slots: usize, of_slots: u32) -> f64 {
     if of_slots == 0 {
         return 0.0;

@@ -24,14 +24,14 @@ pub struct DownloadLink {
     pub path: String,
     /// What it is called when it is saved.
     pub name: String,
-    /// When the link ends, seconds since 1970.
+    /// Time at which the link ends, seconds since 1970.
     pub expires_s: i64,
     /// What proves that this service made it.
     pub signature: String,
 }
 
 impl Data {
-    /// An address at which anyone who has it can fetch an object for a while.
+    /// Returns an address at which anyone who has it can fetch an object for a while.
     pub(crate) async fn download_url(&self, path: &str, name: &str, lifetime: Duration) -> Result<String> {
         // Object stores that sign addresses themselves serve the bytes without passing them through this process.
         if let Some(url) = self.core.objects().signed_url(path, name, lifetime).await? {
@@ -60,7 +60,7 @@ impl Data {
         self.core.health().size_of_object(&link.path).await?.ok_or(PlatformError::NotFound("download"))
     }
 
-    /// The bytes at some positions of the object of a link that has been opened.
+    /// Returns the bytes at some positions of the object of a link that has been opened.
     pub async fn read_download(&self, link: &DownloadLink, range: std::ops::Range<u64>) -> Result<ObjectRead> {
         self.core.objects().read(&link.path, Some(range)).await?.ok_or(PlatformError::NotFound("download"))
     }
@@ -71,12 +71,12 @@ impl Data {
     }
 }
 
-/// What is signed: each part with its length, so that no two links read the same.
+/// Returns what is signed: each part with its length, so that no two links read the same.
 fn signed_text(path: &str, name: &str, expires_s: i64) -> Vec<u8> {
     format!("{}:{path}{}:{name}{expires_s}", path.len(), name.len()).into_bytes()
 }
 
-/// A part of an address in which nothing has a meaning of its own.
+/// Returns a part of an address in which nothing has a meaning of its own.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {

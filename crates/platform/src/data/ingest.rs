@@ -117,7 +117,7 @@ impl Data {
     }
 }
 
-/// The zone that a sync names, or else the patient's, or else UTC.
+/// Returns the zone that a sync names, or else the patient's, or else UTC.
 pub fn zone_of(caller: &HealthCaller, named: Option<String>) -> Result<ZoneName> {
     if let Some(name) = named {
         if !is_known_zone(&name) {
@@ -128,14 +128,14 @@ pub fn zone_of(caller: &HealthCaller, named: Option<String>) -> Result<ZoneName>
     Ok(caller.intake.time_zone.clone().unwrap_or_else(|| "UTC".to_owned()).into())
 }
 
-/// A sync id as it is kept: in small letters, because apps write uuids in either.
+/// Returns a sync id as it is kept: in small letters, because apps write uuids in either.
 fn clean_sync_id(text: &str) -> Result<String> {
     let uuid = Some(text).filter(|text| text.len() == UUID_CHARS).and_then(|text| uuid::Uuid::try_parse(text).ok());
     uuid.map(|uuid| uuid.to_string()).ok_or_else(|| PlatformError::invalid("sync_id", "must be a uuid"))
 }
 
-/// A hash that shows whether a sync id comes again with other content. What is said of the bracelet is not content: an
-/// app that sends a sync again may well report a battery that has run down meanwhile.
+/// Returns a hash that shows whether a sync id comes again with other content. What is said of the bracelet is not
+/// content: an app that sends a sync again may well report a battery that has run down meanwhile.
 fn content_hash(data: &[TypeBatches], zone: SyncZone<'_>) -> Vec<u8> {
     let mut hash = ContentHash::default();
     for TypeBatches { data_type, batches } in data {

@@ -14,7 +14,7 @@ use store::PatientId;
 pub struct NewsReading {
     /// The entry.
     pub entry: NewsEntry,
-    /// When it was read, ms.
+    /// Time at which it was read, ms.
     pub read_ms: i64,
     /// How much the patient moved then, 0 to 4; `None` when no acceleration was sent.
     pub movement_level: Option<u8>,
@@ -42,7 +42,7 @@ impl Data {
         Ok(self.core.health().latest_of_patients(patients.uuids().to_vec()).await?)
     }
 
-    /// The newest NEWS entry of a patient; `None` when nothing has been scored yet.
+    /// Returns the newest NEWS entry of a patient; `None` when nothing has been scored yet.
     pub async fn latest_news_score(&self, researcher: &Researcher, patient: &PatientId) -> Result<Option<NewsReading>> {
         let readable = self.core.readable_patient(researcher, patient).await?;
         let Some(mut entry) = self.core.health().newest_news(patient).await? else { return Ok(None) };

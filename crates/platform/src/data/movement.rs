@@ -26,7 +26,7 @@ impl Data {
     }
 }
 
-/// The lengths of the acceleration vectors, g. Rows that lack an axis are left out.
+/// Returns the lengths of the acceleration vectors, g. Rows that lack an axis are left out.
 fn lengths_g(block: &Block) -> Vec<f64> {
     let axes = ["accX", "accY", "accZ"].map(|name| block.column(name));
     let length = |row: usize| {

@@ -41,7 +41,7 @@ struct Part {
     offset_s: Option<i32>,
 }
 
-/// How long the first rows may take: a bucket that does not answer is reported within five seconds.
+/// Time that the first rows may take: a bucket that does not answer is reported within five seconds.
 const LONGEST_FIRST_PIECE: Duration = Duration::from_millis(4_500);
 
 /// Span that is read at once: a few thousand rows of the fastest signal, so that an answer takes little memory.
@@ -50,8 +50,8 @@ const fn step_us(data_type: DataType) -> i64 {
 }
 
 impl Data {
-    /// The samples of a range in the order of time: a stream of pieces, each with one block for a channel. The first has
-    /// been read, and the sealed files of the others were found, when this answers.
+    /// Returns the samples of a range in the order of time: a stream of pieces, each with one block for a channel. The
+    /// first has been read, and the sealed files of the others were found, when this answers.
     pub async fn samples(
         &self,
         patient: &Readable<PatientId>,
@@ -130,7 +130,7 @@ async fn local_parts(
     Ok(parts)
 }
 
-/// The rows whose local clock has an offset.
+/// Returns the rows whose local clock has an offset.
 fn with_offset(block: Block, offset_s: i32) -> Block {
     let mut kept: Vec<Block> = Vec::new();
     for (run, zone) in block.zones.iter() {

@@ -47,7 +47,7 @@ pub struct NewAccount {
 pub struct NewApiKey {
     /// What its owner calls it.
     pub name: Option<String>,
-    /// When it ends by itself, ms.
+    /// Time at which it ends by itself, ms.
     pub expires_ms: Option<i64>,
     /// The groups that it acts on; none for all of its account's.
     pub groups: Vec<GroupCode>,
@@ -83,12 +83,12 @@ impl Identity {
         }
     }
 
-    /// All accounts, oldest first.
+    /// Returns all accounts, oldest first.
     pub async fn accounts(&self) -> Result<Vec<Account>> {
         Ok(self.core.users().accounts().await?)
     }
 
-    /// The account with this e-mail.
+    /// Returns the account with this e-mail.
     pub async fn account_by_email(&self, email: &str) -> Result<Account> {
         let account = self.core.users().account_by_email(&clean_email(email)?).await?;
         account.ok_or(PlatformError::NotFound("account"))
@@ -128,7 +128,7 @@ impl Identity {
         Ok((key, token))
     }
 
-    /// The API keys of an account, oldest first.
+    /// Returns the API keys of an account, oldest first.
     pub async fn api_keys(&self, account: &Account) -> Result<Vec<ApiKey>> {
         Ok(self.core.users().api_keys(&account.uuid).await?)
     }

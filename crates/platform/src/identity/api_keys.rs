@@ -13,7 +13,7 @@ use crate::identity::Identity;
 const NOTE_USE_EVERY_MS: i64 = 60_000;
 
 impl Identity {
-    /// Who holds an API key. Unauthenticated when there is none such, or it or its account has ended.
+    /// Returns who holds an API key. Unauthenticated when there is none such, or it or its account has ended.
     pub async fn researcher(&self, api_key: &str) -> Result<Researcher> {
         let holder = self.core.users().key_holder(&hash_api_key(api_key)).await?;
         let holder = holder.ok_or(PlatformError::Unauthenticated("the API key is not valid"))?;
@@ -62,7 +62,7 @@ impl Identity {
     }
 }
 
-/// What an API key is looked up by.
+/// Returns what an API key is looked up by.
 pub(crate) fn hash_api_key(api_key: &str) -> Vec<u8> {
     Sha256::digest(api_key).to_vec()
 }

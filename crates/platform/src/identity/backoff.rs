@@ -51,7 +51,7 @@ impl Backoff {
         self.wait_of(&self.both(account, address), now_ms)
     }
 
-    /// The same, of what this account has failed with alone: where secrets are too long to be guessed.
+    /// Does the same, of what this account has failed with alone: where secrets are too long to be guessed.
     pub(crate) fn own_wait_s(&self, account: &str, address: &str, now_ms: i64) -> Option<u64> {
         let [pair, _] = self.both(account, address);
         self.wait_of(&[pair], now_ms)
@@ -112,7 +112,7 @@ impl Backoff {
     }
 }
 
-/// What an address is counted as: of IPv6 the network, since anyone who has one address has all of its /64.
+/// Returns what an address is counted as: of IPv6 the network, since anyone who has one address has all of its /64.
 fn origin(address: &str) -> String {
     match address.parse::<Ipv6Addr>() {
         Ok(v6) => match v6.to_ipv4_mapped() {

@@ -4,7 +4,7 @@ use crate::core::error::Result;
 use crate::identity::Identity;
 use crate::identity::tokens::MINUTE_MS;
 
-/// How long what has ended is kept, so that its reuse is still distinguished from rubbish.
+/// Time for which what has ended is kept, so that its reuse is still distinguished from rubbish.
 const KEPT_MS: i64 = 24 * 60 * MINUTE_MS;
 
 impl Identity {

@@ -59,7 +59,7 @@ impl HealthCaller {
         &self.patient
     }
 
-    /// The right to read the patient's data. Forbidden unless the token allows it.
+    /// Returns the right to read the patient's data. Forbidden unless the token allows it.
     pub fn readable(&self) -> Result<Readable<PatientId>> {
         Readable::by_scope(&self.patient, &self.scope)
     }
@@ -104,8 +104,8 @@ impl Identity {
         Ok(HealthLogin { issued, patient })
     }
 
-    /// A token by which a researcher reads a patient's data on the patient's behalf. It ends with the key that it was
-    /// asked for with, and cannot be refreshed.
+    /// Returns a token by which a researcher reads a patient's data on the patient's behalf. It ends with the key that
+    /// it was asked for with, and cannot be refreshed.
     pub async fn health_token(&self, researcher: &Researcher, patient: &PatientId) -> Result<Issued> {
         self.core.patient_access(researcher, patient).await?;
         let now_ms = self.core.now_ms();
@@ -127,7 +127,7 @@ impl Identity {
         Ok(issued)
     }
 
-    /// Who calls the Health Cloud with this token.
+    /// Returns who calls the Health Cloud with this token.
     pub async fn health_caller(&self, token: &str) -> Result<HealthCaller> {
         let claims = self.read_token(Cloud::Health, token).await?;
         let found = self.core.health().calling_session(&claims.jti, RETENTION_SETTING, self.core.now_ms()).await?;
@@ -152,9 +152,9 @@ impl Identity {
         })
     }
 
-    /// A new token for an old one, expired or not. The old one ends, but can be refreshed again for a minute; reuse
-    /// after that ends them all. Forbidden for tokens of those who read on a patient's behalf, and for OAuth's, which
-    /// have refresh tokens. `address` is where the call comes from.
+    /// Returns a new token for an old one, expired or not. The old one ends, but can be refreshed again for a minute;
+    /// reuse after that ends them all. Forbidden for tokens of those who read on a patient's behalf, and for OAuth's,
+    /// which have refresh tokens. `address` is where the call comes from.
     pub async fn health_refresh(&self, token: &str, address: &str) -> Result<Issued> {
         let claims = self.claims_to_refresh(Cloud::Health, token, address).await?;
         let session = self.core.health().session(&claims.jti).await?;
@@ -201,7 +201,7 @@ impl Identity {
         Ok(())
     }
 
-    /// The first session of a family, which cannot be refreshed.
+    /// Returns the first session of a family, which cannot be refreshed.
     pub(crate) fn new_health_session(&self, patient: &PatientId, scope: &str, now_ms: i64) -> HealthSession {
         let id = self.core.new_session_id();
         HealthSession {

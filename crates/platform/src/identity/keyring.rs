@@ -19,6 +19,6 @@ pub(crate) struct Keys {
     pub signing: EncodingKey,
     /// The keys that verify, by name, and their public bytes.
     pub verifying: HashMap<String, (DecodingKey, Vec<u8>)>,
-    /// When they were looked up, ms.
+    /// Time at which they were looked up, ms.
     pub seen_ms: i64,
 }

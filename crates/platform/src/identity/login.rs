@@ -86,7 +86,7 @@ impl Found {
         }
     }
 
-    /// The hash that the password has to fit; none for someone who cannot log in.
+    /// Returns the hash that the password has to fit; none for someone who cannot log in.
     pub(crate) fn password_hash(&self) -> Option<&str> {
         match self {
             Found::Patient(patient) => patient.password_hash.as_deref(),
@@ -94,14 +94,14 @@ impl Found {
         }
     }
 
-    /// Whether staff chose the password.
+    /// Returns whether staff chose the password.
     pub(crate) fn must_change_password(&self) -> bool {
         matches!(self, Found::Patient(patient) if patient.must_change_password)
     }
 }
 
 impl LoginName {
-    /// The name as it is stored, which is also what failures are counted under.
+    /// Returns the name as it is stored, which is also what failures are counted under.
     fn clean(&self) -> String {
         match self {
             LoginName::Email(email) => email.trim().to_lowercase(),
@@ -200,12 +200,12 @@ impl Identity {
         }
     }
 
-    /// The login of a patient who has just used their voucher.
+    /// Returns the login of a patient who has just used their voucher.
     pub async fn login_activated(&self, patient: Patient) -> Result<UsersLogin> {
         self.start_login(Found::Patient(patient)).await
     }
 
-    /// Who calls the Users Cloud, as a login returns it.
+    /// Returns who calls the Users Cloud, as a login returns it.
     pub async fn owner(&self, user: &User) -> Result<Owner> {
         let found = self.find(user).await?.ok_or(PlatformError::NotFound("user"))?;
         self.compose(found).await
@@ -267,7 +267,7 @@ impl Identity {
         Ok(UsersLogin { issued, owner: self.compose(found).await? })
     }
 
-    /// The entry of a login.
+    /// Returns the entry of a login.
     pub(crate) fn login_entry(&self, found: &Found) -> NewAuditEntry {
         let user = found.user();
         self.core.entry_by(Action::UserLogin, Actor::user(&user), user_entity(&user.id()), None)
@@ -289,7 +289,7 @@ fn not_confirmed() -> PlatformError {
     PlatformError::Conflict { code: "patient_not_confirmed", message: "the patient is not confirmed" }
 }
 
-/// A voucher code as it is stored: people type small letters and blanks.
+/// Returns a voucher code as it is stored: people type small letters and blanks.
 pub(crate) fn clean_voucher(code: &str) -> String {
     code.trim().to_uppercase()
 }

@@ -28,7 +28,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The service over what all services share.
+    /// Returns the service over what all services share.
     pub(crate) fn new(core: Core) -> Self {
         Identity { memory: Arc::new(Memory::new(core.settings())), core }
     }

@@ -25,15 +25,16 @@ const NOBODY: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5cyBwYXNzd29yZA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 impl Identity {
-    /// The hash of a new password, in PHC form. Invalid when it is too short; `field` is what it came as.
+    /// Returns the hash of a new password, in PHC form. Invalid when it is too short; `field` is what it came as.
     pub(crate) async fn hash_new_password(&self, field: &str, password: &str) -> Result<String> {
         check_new_password(field, password)?;
         let (password, salt) = (password.to_owned(), self.core.random_bytes::<16>());
         self.hashing(move || hash(&password, &salt)).await
     }
 
-    /// Whether a password is the one of a hash. Without a hash the answer is no, after equal work. `name` is what was
-    /// logged in with, `address` where the call comes from; too many failures of these make the next ones wait.
+    /// Returns whether a password is the one of a hash. Without a hash the answer is no, after equal work. `name` is
+    /// what was logged in with, `address` where the call comes from; too many failures of these make the next ones
+    /// wait.
     ///
     /// Failures are looked at and counted while the permit to hash is held: otherwise a thousand guesses sent at once
     /// would all be looked at before the first was counted.

@@ -16,7 +16,7 @@ use crate::identity::Identity;
 use crate::identity::keyring::{Keyring, Keys};
 use crate::identity::tokens::Cloud;
 
-/// How long a ring is used before a new look whether another node has rotated the keys.
+/// Time for which a ring is used before a new look whether another node has rotated the keys.
 const FRESH_MS: i64 = 60_000;
 /// The shortest time between two looks that tokens with unknown keys, or questions for the keys, can cause.
 const LOOK_AGAIN_MS: i64 = 1_000;
@@ -31,7 +31,7 @@ pub enum SigningKeyFate {
 }
 
 impl Identity {
-    /// The keys of a cloud. Makes the first one.
+    /// Returns the keys of a cloud. Makes the first one.
     pub(crate) async fn keys(&self, cloud: Cloud) -> Result<Arc<Keys>> {
         match self.seen_keys(cloud, FRESH_MS) {
             Some(keys) => Ok(keys),
@@ -39,7 +39,7 @@ impl Identity {
         }
     }
 
-    /// The keys of a cloud, looked up again when a key of this name is not among them.
+    /// Returns the keys of a cloud, looked up again when a key of this name is not among them.
     pub(crate) async fn keys_with(&self, cloud: Cloud, kid: &str) -> Result<Arc<Keys>> {
         let keys = self.keys(cloud).await?;
         if keys.verifying.contains_key(kid) {
@@ -49,7 +49,7 @@ impl Identity {
         self.fresh_keys(cloud).await
     }
 
-    /// The keys of a cloud as they were a second ago at most.
+    /// Returns the keys of a cloud as they were a second ago at most.
     pub(crate) async fn fresh_keys(&self, cloud: Cloud) -> Result<Arc<Keys>> {
         match self.seen_keys(cloud, LOOK_AGAIN_MS) {
             Some(keys) => Ok(keys),
@@ -82,7 +82,7 @@ impl Identity {
         Ok(SigningKeyFate::Rotated)
     }
 
-    /// Whether the master key opens the key that a cloud signs with; true where there is none yet.
+    /// Returns whether the master key opens the key that a cloud signs with; true where there is none yet.
     pub async fn opens_signing_key(&self, cloud: Cloud) -> Result<bool> {
         let stored = self.stored_keys(cloud).await?;
         let signing: Vec<SigningKey> = stored.into_iter().filter(|key| key.retired_ms.is_none()).collect();
@@ -150,18 +150,19 @@ impl Identity {
         })
     }
 
-    /// The private half of a key; `None` when the master key does not open it.
+    /// Returns the private half of a key; `None` when the master key does not open it.
     fn unseal(&self, cloud: Cloud, key: &SigningKey) -> Result<Option<EncodingKey>> {
         unsealed(&self.sealing_key()?, cloud, key)
     }
 
-    /// The key that seals what only this service may read.
+    /// Returns the key that seals what only this service may read.
     pub(crate) fn sealing_key(&self) -> Result<LessSafeKey> {
         sealing_key_of(self.core.master_key())
     }
 }
 
-/// Whether a master key opens the newest of some keys of a cloud that sign, oldest first; true where there is none.
+/// Returns whether a master key opens the newest of some keys of a cloud that sign, oldest first; true where there is
+/// none.
 pub fn opens_newest(master_key: &[u8; 32], cloud: Cloud, signing: &[SigningKey]) -> Result<bool> {
     match signing.last() {
         Some(newest) => Ok(unsealed(&sealing_key_of(master_key)?, cloud, newest)?.is_some()),

@@ -22,7 +22,7 @@ pub enum Cloud {
 }
 
 impl Cloud {
-    /// A word for the cloud, the audience of its tokens.
+    /// Returns a word for the cloud, the audience of its tokens.
     pub fn name(self) -> &'static str {
         match self {
             Cloud::Users => "users",
@@ -56,7 +56,7 @@ pub struct UsersCaller {
 }
 
 impl UsersCaller {
-    /// The caller as the audit log names them.
+    /// Returns the caller as the audit log names them.
     pub(crate) fn actor(&self) -> audit::Actor {
         audit::Actor::user(&self.user)
     }
@@ -140,19 +140,19 @@ impl Identity {
             .map_err(|error| PlatformError::Internal(format!("signing a token: {error}")))
     }
 
-    /// When an access token that is issued now ends, ms.
+    /// Returns when an access token that is issued now ends, ms.
     pub(crate) fn token_end_ms(&self, now_ms: i64) -> i64 {
         now_ms + self.core.settings().token_ttl_minutes * MINUTE_MS
     }
 
-    /// A signed token with the times that a client gets.
+    /// Returns a signed token with the times that a client gets.
     pub(crate) fn issued(&self, token: String, first_issued_ms: i64, refresh_until_ms: i64) -> Issued {
         let refresh_minutes = (refresh_until_ms - first_issued_ms) / MINUTE_MS;
         Issued { token, ttl_minutes: self.core.settings().token_ttl_minutes, refresh_minutes }
     }
 
-    /// What a token of this cloud says, when its signature, issuer and audience hold. Its session and its end are
-    /// for the caller to check.
+    /// Returns what a token of this cloud says, when its signature, issuer and audience hold. Its session and its end
+    /// are for the caller to check.
     pub(crate) async fn read_token(&self, cloud: Cloud, token: &str) -> Result<Claims> {
         let header = jsonwebtoken::decode_header(token).map_err(|_| NOT_VALID)?;
         let kid = header.kid.ok_or(NOT_VALID)?;
@@ -169,7 +169,7 @@ impl Identity {
         Ok(data.claims)
     }
 
-    /// Who calls the Users Cloud with this token.
+    /// Returns who calls the Users Cloud with this token.
     pub async fn users_caller(&self, token: &str) -> Result<UsersCaller> {
         let claims = self.read_token(Cloud::Users, token).await?;
         let session = self.core.users().session(&claims.jti).await?.ok_or(NOT_VALID)?;
@@ -187,8 +187,8 @@ impl Identity {
         })
     }
 
-    /// The public keys of a cloud, by name, as base64 without padding. They are those of a second ago at most, so that
-    /// a reader that sees a new name in a token finds its key here, whichever node is asked.
+    /// Returns the public keys of a cloud, by name, as base64 without padding. They are those of a second ago at most,
+    /// so that a reader that sees a new name in a token finds its key here, whichever node is asked.
     pub async fn public_keys(&self, cloud: Cloud) -> Result<Vec<(String, String)>> {
         let keys = self.fresh_keys(cloud).await?;
         let encoded = keys.verifying.iter().map(|(kid, (_, public))| (kid.clone(), URL_SAFE_NO_PAD.encode(public)));

@@ -6,7 +6,7 @@ use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
 use crate::identity::tokens::{Claims, Cloud, Issued, MINUTE_MS, NOT_VALID, Unsigned};
 
-/// How long a token that was refreshed can be refreshed again: the answer to the first time can have been lost.
+/// Time for which a token that was refreshed can be refreshed again: the answer to the first time can have been lost.
 pub(crate) const REFRESH_GRACE_MS: i64 = 60_000;
 
 /// The name that tokens which are not ours are counted under.
@@ -47,8 +47,8 @@ impl Identity {
         Ok(issued)
     }
 
-    /// A new token for an old one, expired or not. The old one ends, but can be refreshed again for a minute; reuse
-    /// after that ends the whole login. `address` is where the call comes from.
+    /// Returns a new token for an old one, expired or not. The old one ends, but can be refreshed again for a minute;
+    /// reuse after that ends the whole login. `address` is where the call comes from.
     pub async fn users_refresh(&self, token: &str, address: &str) -> Result<Issued> {
         let claims = self.claims_to_refresh(Cloud::Users, token, address).await?;
         let session = self.core.users().session(&claims.jti).await?;
@@ -106,7 +106,7 @@ impl Identity {
         HealthMessage { id: self.core.new_message_id(), change, entries: Vec::new(), created_ms: now_ms }
     }
 
-    /// What a token says that is to be refreshed. Anyone who fails too often waits.
+    /// Returns what a token says that is to be refreshed. Anyone who fails too often waits.
     pub(crate) async fn claims_to_refresh(&self, cloud: Cloud, token: &str, address: &str) -> Result<Claims> {
         let claims = match self.read_token(cloud, token).await {
             Ok(claims) => claims,
@@ -129,19 +129,19 @@ impl Identity {
         PlatformError::Unauthenticated("the token can no longer be refreshed")
     }
 
-    /// The token that takes the place of another, from now on.
+    /// Returns the token that takes the place of another, from now on.
     pub(crate) fn successor(&self) -> Successor {
         let now_ms = self.core.now_ms();
         Successor { id: self.core.new_session_id(), issued_ms: now_ms, expires_ms: self.token_end_ms(now_ms) }
     }
 }
 
-/// Whether a token was refreshed so long ago that it cannot be refreshed again.
+/// Returns whether a token was refreshed so long ago that it cannot be refreshed again.
 pub(crate) fn replaced_long_ago(replaced_ms: Option<i64>, now_ms: i64) -> bool {
     replaced_ms.is_some_and(|replaced_ms| now_ms - replaced_ms > REFRESH_GRACE_MS)
 }
 
-/// The name that failures of an owner's refreshes are counted under.
+/// Returns the name that failures of an owner's refreshes are counted under.
 fn refresher(owner: &User) -> String {
     format!("refresh {}", owner.id())
 }

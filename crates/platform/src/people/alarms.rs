@@ -22,7 +22,7 @@ const LARGEST_THRESHOLD: f64 = 1_000.0;
 const LONGEST_FOR_S: i64 = 24 * 3600;
 
 impl People {
-    /// The alarms of a patient, in the order in which they were set.
+    /// Returns the alarms of a patient, in the order in which they were set.
     pub async fn alarms(&self, researcher: &Researcher, patient: &PatientId) -> Result<Vec<Alarm>> {
         let patient = self.core.readable_patient(researcher, patient).await?;
         Ok(self.core.health().alarms(patient.uuid()).await?)

@@ -10,9 +10,9 @@ use crate::core::error::Result;
 use crate::people::People;
 
 impl People {
-    /// The entries in which the caller appears, ascending, in pages that are read while they are taken; of those, only
-    /// the ones of an action when one is named. Both ends, ms, are inclusive. All pages are of the log as it was
-    /// when this was called. Forbidden without an active subscription.
+    /// Returns the entries in which the caller appears, ascending, in pages that are read while they are taken; of
+    /// those, only the ones of an action when one is named. Both ends, ms, are inclusive. All pages are of the log as
+    /// it was when this was called. Forbidden without an active subscription.
     pub async fn audit_log(
         &self,
         researcher: &Researcher,

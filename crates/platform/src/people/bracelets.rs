@@ -15,7 +15,7 @@ use crate::core::error::{PlatformError, Result};
 use crate::people::People;
 
 const LONGEST_TEXT: usize = 100;
-/// How often a change is tried again that meets another.
+/// Number of times that a change is tried again that meets another.
 const TRIES: usize = 5;
 
 /// A bracelet to register.
@@ -39,8 +39,8 @@ pub struct BraceletChange {
 }
 
 impl People {
-    /// The bracelets that the caller may act on, oldest first: those that their patients wear, and those that nobody
-    /// wears and that an account of their groups has registered. A key for named groups sees the worn ones only.
+    /// Returns the bracelets that the caller may act on, oldest first: those that their patients wear, and those that
+    /// nobody wears and that an account of their groups has registered. A key for named groups sees the worn ones only.
     pub async fn bracelets(&self, researcher: &Researcher) -> Result<Vec<Bracelet>> {
         Ok(self.core.users().bracelets(&researcher.account, researcher.key_id.as_ref()).await?)
     }
@@ -175,7 +175,7 @@ impl People {
         self.core.deliver_changes_of(patient).await
     }
 
-    /// The bracelet, when the caller may act on it.
+    /// Returns the bracelet, when the caller may act on it.
     async fn bracelet_access(&self, researcher: &Researcher, serial_number: &SerialNumber) -> Result<Bracelet> {
         let found = self.core.users().bracelet(serial_number, &researcher.account, researcher.key_id.as_ref()).await?;
         match found.ok_or(PlatformError::NotFound("bracelet"))? {

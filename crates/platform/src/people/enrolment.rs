@@ -17,7 +17,7 @@ use crate::people::People;
 use crate::people::profile::check_profile;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
-/// How often codes are drawn again when one is taken.
+/// Number of times that codes are drawn again when one is taken.
 const TRIES: usize = 5;
 const LONGEST_NAME: usize = 200;
 const LONGEST_DESCRIPTION: usize = 10_000;
@@ -40,7 +40,7 @@ pub struct Enrolled {
 pub struct VoucherCheck {
     /// The patient's state.
     pub state: PatientState,
-    /// When it was made, ms.
+    /// Time at which it was made, ms.
     pub created_ms: i64,
 }
 
@@ -62,7 +62,7 @@ pub struct NewActivation {
 }
 
 impl People {
-    /// The groups that the caller may act on, oldest first.
+    /// Returns the groups that the caller may act on, oldest first.
     pub async fn groups(&self, researcher: &Researcher) -> Result<Vec<Group>> {
         let scoped_key = researcher.key_id.as_ref().filter(|_| researcher.key_scoped);
         Ok(self.core.users().groups_of(&researcher.account, scoped_key).await?)
@@ -149,8 +149,8 @@ impl People {
         Ok((patient, message))
     }
 
-    /// What is known of a voucher code; `None` when there is none such, or the caller's key is for named groups and
-    /// none of them holds its patient.
+    /// Returns what is known of a voucher code; `None` when there is none such, or the caller's key is for named groups
+    /// and none of them holds its patient.
     pub async fn check_voucher(&self, researcher: &Researcher, voucher_code: &str) -> Result<Option<VoucherCheck>> {
         let mut patient = self.core.users().patient_by_voucher(&clean_voucher(voucher_code)).await?;
         // A key for named groups must not find out which codes there are elsewhere.
@@ -225,7 +225,7 @@ impl People {
         confirmed.ok_or(PlatformError::NotFound("patient"))
     }
 
-    /// The e-mail of a valid activation, as it is stored. Invalid with everything that is wrong at once.
+    /// Returns the e-mail of a valid activation, as it is stored. Invalid with everything that is wrong at once.
     fn check_activation(&self, new: &NewActivation) -> Result<Option<String>> {
         let mut errors = FieldFaults::new();
         new.person.check(&mut errors);

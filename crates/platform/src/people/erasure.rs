@@ -20,7 +20,7 @@ use crate::people::People;
 pub struct Receipt {
     /// Who was erased: a patient or an account.
     pub uuid: UserId,
-    /// When, ms.
+    /// Time, ms.
     pub erased_ms: i64,
     /// How much went, by kind.
     pub counts: BTreeMap<String, u64>,
@@ -85,7 +85,7 @@ impl People {
         self.receipt(patient).await
     }
 
-    /// What went from both databases.
+    /// Returns what went from both databases.
     async fn receipt(&self, patient: &PatientId) -> Result<Receipt> {
         let erasure = self.core.users().erasure(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
         let mark = self.core.health().erased_patient(patient).await?;

@@ -46,7 +46,7 @@ pub struct GroupSettingsChange {
 }
 
 impl GroupSettingsChange {
-    /// The values to store. Invalid when one is, or when there is none.
+    /// Returns the values to store. Invalid when one is, or when there is none.
     fn values(self) -> Result<Map<String, Value>> {
         let mut errors = BTreeMap::new();
         let mut values = Map::new();
@@ -82,7 +82,7 @@ impl GroupSettingsChange {
 }
 
 impl People {
-    /// The settings of a group.
+    /// Returns the settings of a group.
     pub async fn group_settings(&self, researcher: &Researcher, code: &GroupCode) -> Result<GroupSettings> {
         let group = self.core.group_access(researcher, code).await?;
         Ok(with_defaults(self.core.users().group_settings(&group.code).await?))
@@ -108,13 +108,13 @@ impl People {
         Ok(with_defaults(self.core.users().group_settings(&group.code).await?))
     }
 
-    /// How settings of groups become settings of a patient, from now on.
+    /// Returns how settings of groups become settings of a patient, from now on.
     pub(crate) fn effective_settings(&self) -> EffectiveSettings {
         EffectiveSettings { rule: effective, at_ms: self.core.now_ms() }
     }
 }
 
-/// What holds for a patient of these groups, in the order in which they joined them.
+/// Returns what holds for a patient of these groups, in the order in which they joined them.
 fn effective(groups: &[SettingsOfGroup]) -> Map<String, Value> {
     let of_first = |name: &str| groups.first().and_then(|group| group.settings.get(name)).cloned().unwrap_or_default();
     Map::from_iter([

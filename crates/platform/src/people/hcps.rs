@@ -8,7 +8,7 @@ use crate::core::error::{PlatformError, Result};
 use crate::people::People;
 
 impl People {
-    /// The members of a group, longest first.
+    /// Returns the members of a group, longest first.
     pub async fn hcps(&self, researcher: &Researcher, code: &GroupCode) -> Result<Vec<Member>> {
         let group = self.core.managed_group(researcher, code).await?;
         Ok(self.core.users().members(&group.code).await?)

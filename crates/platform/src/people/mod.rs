@@ -23,7 +23,7 @@ pub struct People {
 }
 
 impl People {
-    /// The service over what all services share, and over the one that knows who somebody is.
+    /// Returns the service over what all services share, and over the one that knows who somebody is.
     pub(crate) fn new(core: Core, identity: Identity) -> Self {
         People { core, identity }
     }

@@ -30,7 +30,7 @@ pub struct NewsSettingsChange {
 }
 
 impl NewsSettingsChange {
-    /// The fields to store. Invalid when one is, or when there is none.
+    /// Returns the fields to store. Invalid when one is, or when there is none.
     fn fields(&self) -> Result<Map<String, Value>> {
         let mut errors = BTreeMap::new();
         let mut fields = Map::new();
@@ -57,7 +57,7 @@ impl NewsSettingsChange {
 }
 
 impl People {
-    /// What is valid for a patient now.
+    /// Returns what is valid for a patient now.
     pub async fn news_settings(&self, researcher: &Researcher, patient: &PatientId) -> Result<SettingsAt> {
         let patient = self.core.readable_patient(researcher, patient).await?;
         self.news_settings_at(&patient, self.core.now_ms()).await

@@ -15,7 +15,7 @@ use crate::identity::tokens::UsersCaller;
 use crate::people::People;
 use crate::people::patients::PatientRow;
 
-/// How often a change is tried again that meets another.
+/// Number of times that a change is tried again that meets another.
 const TRIES: usize = 5;
 
 /// How staff files a patient; what is absent stays as it is, an empty text takes away.
@@ -45,7 +45,7 @@ pub struct ProfileChange {
 }
 
 impl ProfileChange {
-    /// The names of the attributes that are named.
+    /// Returns the names of the attributes that are named.
     fn fields(&self) -> Vec<&'static str> {
         let profile = &self.profile;
         let more = [
@@ -63,7 +63,7 @@ impl ProfileChange {
         fields
     }
 
-    /// Whether no attribute is named. An unreadable one is named all the same.
+    /// Returns whether no attribute is named. An unreadable one is named all the same.
     fn is_empty(&self) -> bool {
         self.fields().is_empty() && self.unreadable.is_empty()
     }
@@ -180,7 +180,7 @@ impl People {
         Err(PlatformError::Internal("a profile changes faster than it can be written".to_owned()))
     }
 
-    /// The e-mail of a valid change, as it is stored. Invalid with everything that is wrong at once.
+    /// Returns the e-mail of a valid change, as it is stored. Invalid with everything that is wrong at once.
     fn check_change(&self, change: &ProfileChange, first: &str) -> Result<Option<String>> {
         let mut errors = change.unreadable.clone();
         change.person.check(&mut errors);
@@ -195,7 +195,7 @@ impl People {
         if errors.is_empty() { email } else { Err(PlatformError::Invalid(errors)) }
     }
 
-    /// The date in UTC.
+    /// Returns the date in UTC.
     pub(crate) fn today(&self) -> Date {
         vitals::zone::timestamp_of(self.core.now_ms() * 1000).to_zoned(jiff::tz::TimeZone::UTC).date()
     }

@@ -60,17 +60,17 @@ impl Upkeep {
         Ok(taken_up)
     }
 
-    /// How many jobs of each kind fail, those that were put aside included; kinds without any are left out.
+    /// Returns how many jobs of each kind fail, those that were put aside included; kinds without any are left out.
     pub async fn failing_jobs(&self) -> Result<Vec<FailingJobs>> {
         Ok(self.core.health().failing_jobs().await?)
     }
 
-    /// How many jobs of each kind wait to be run, on all nodes.
+    /// Returns how many jobs of each kind wait to be run, on all nodes.
     pub async fn due_jobs(&self) -> Result<Vec<(String, u64)>> {
         Ok(self.core.health().due_job_kinds(self.core.now_ms()).await?)
     }
 
-    /// How much is stored, and how fast it grows.
+    /// Returns how much is stored, and how fast it grows.
     pub async fn storage(&self) -> Result<StorageReport> {
         let now_us = self.core.now_ms() * 1000;
         let amounts = self.core.health().stored_amounts(now_us - RECENT_DAYS * DAY_US).await?;

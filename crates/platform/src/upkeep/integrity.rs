@@ -26,7 +26,7 @@ impl Damage {
         self.0.iter().find(|objects| objects.fault == fault)
     }
 
-    /// How many have a fault.
+    /// Returns how many have a fault.
     #[must_use]
     pub fn count(&self, fault: ObjectFault) -> u64 {
         self.of(fault).map_or(0, |objects| objects.files)
@@ -137,7 +137,7 @@ impl Upkeep {
         brought_back.is_ok()
     }
 
-    /// Whether a sealed file is what was written; also when it is not needed any more.
+    /// Returns whether a sealed file is what was written; also when it is not needed any more.
     async fn is_whole(&self, path: &str) -> Result<bool> {
         let Some(row) = self.core.health().segment_at(path).await? else { return Ok(true) };
         // The size first, which is cheap: most of what is damaged is missing.

@@ -23,7 +23,7 @@ pub struct Upkeep {
 }
 
 impl Upkeep {
-    /// The service over what all services share, and over those whose work its jobs do.
+    /// Returns the service over what all services share, and over those whose work its jobs do.
     pub(crate) fn new(core: Core, identity: Identity, data: Data) -> Self {
         Upkeep { core, identity, data }
     }

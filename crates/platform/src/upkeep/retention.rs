@@ -16,12 +16,12 @@ use crate::core::settings::RETENTION_SETTING;
 use crate::data::kept::kept_by_rule;
 use crate::upkeep::Upkeep;
 
-/// How often a period is tried that is being sealed.
+/// Number of times that a period is tried that is being sealed.
 const TRIES: usize = 3;
 
 impl Upkeep {
-    /// The patients and types of which something is stored that their rules no longer keep, or whose rows of that time
-    /// could still come.
+    /// Returns the patients and types of which something is stored that their rules no longer keep, or whose rows of
+    /// that time could still come.
     pub(crate) async fn expired(&self) -> Result<Vec<(PatientId, DataType)>> {
         let now_ms = self.core.now_ms();
         let mut expired = Vec::new();
@@ -67,7 +67,7 @@ impl Upkeep {
         Ok(())
     }
 
-    /// The entry of a retirement. Its identifier follows from what goes, so that it is written once.
+    /// Returns the entry of a retirement. Its identifier follows from what goes, so that it is written once.
     fn entry_of_retirement(&self, retirement: &Retirement, rows: u64) -> NewAuditEntry {
         let Retirement { patient, data_type, before_us } = retirement;
         let mut entry = self.core.entry_by(Action::PatientUpdate, Actor::system(), patient_entity(patient), None);

@@ -36,7 +36,7 @@ struct Part {
 }
 
 impl Upkeep {
-    /// How far the pass over everything stored is; none before the first one.
+    /// Returns how far the pass over everything stored is; none before the first one.
     pub async fn scrub_state(&self) -> Result<Option<ScrubState>> {
         Ok(self.core.health().scrub_state().await?)
     }
@@ -62,7 +62,7 @@ impl Upkeep {
         Ok(Ended::AgainIn(Duration::ZERO))
     }
 
-    /// The pass that is under way, or a new one when it is time for it.
+    /// Returns the pass that is under way, or a new one when it is time for it.
     async fn pass_to_go_on_with(&self) -> Result<Option<ScrubState>> {
         let (health, now_ms) = (self.core.health(), self.core.now_ms());
         let Some(state) = health.scrub_state().await? else {
@@ -165,7 +165,7 @@ impl Upkeep {
     }
 }
 
-/// A pass at its beginning.
+/// Returns a pass at its beginning.
 fn pass(number: i64, now_ms: i64) -> ScrubState {
     ScrubState {
         pass: number,
@@ -200,7 +200,7 @@ fn position_of(text: &str) -> Result<WalkPosition> {
     serde_json::from_str(text).map_err(|error| StoreError::Damaged(format!("the place of a pass: {error}")).into())
 }
 
-/// What is damaged, also where the row does not say of which time it is.
+/// Returns what is damaged, also where the row does not say of which time it is.
 fn rows_of(stage: ScrubStage, error: StoreError) -> DamagedRows {
     match error {
         StoreError::DamagedRows(rows) => *rows,

@@ -18,7 +18,7 @@ pub enum Until {
 }
 
 impl Until {
-    /// The time by which a period must have ended, µs.
+    /// Returns the time by which a period must have ended, µs.
     pub(crate) fn ended_by_us(self, now_ms: i64) -> i64 {
         match self {
             Until::Finished => (now_ms - SETTLING_MS) * 1000,
@@ -32,9 +32,9 @@ impl Until {
 const SETTLING_MS: i64 = 6 * 3_600_000;
 /// Periods that are looked up at once.
 const BATCH: i64 = 64;
-/// How often a period is tried that another worker was at.
+/// Number of times that a period is tried that another worker was at.
 const TRIES: usize = 3;
-/// How long an object is kept after no catalog row refers to it: longer than any reading takes.
+/// Time for which an object is kept after no catalog row refers to it: longer than any reading takes.
 pub(crate) const DEAD_FOR_MS: i64 = 3_600_000;
 
 /// Periods that may fail one after the other before the pass is given up: then it is the store, not the period.

@@ -16,12 +16,12 @@ impl Upkeep {
         Ok(futures::try_join!(users, health, self.core.objects().check()).map(drop)?)
     }
 
-    /// The folder that the objects lie in; none when they are in a bucket.
+    /// Returns the folder that the objects lie in; none when they are in a bucket.
     pub fn object_folder(&self) -> Option<&Path> {
         self.core.objects().as_folder()
     }
 
-    /// The objects below a folder of the store.
+    /// Returns the objects below a folder of the store.
     pub async fn objects_in(&self, folder: &str) -> Result<Vec<ListedObject>> {
         Ok(self.core.objects().listed(folder).await?)
     }
@@ -38,7 +38,7 @@ impl Upkeep {
         Ok(self.core.health().release_objects(id).await?)
     }
 
-    /// Who keeps dead objects from being deleted, each with the time at which that ends by itself, ms.
+    /// Returns who keeps dead objects from being deleted, each with the time at which that ends by itself, ms.
     pub async fn object_holds(&self) -> Result<Vec<(HoldId, i64)>> {
         Ok(self.core.health().object_holds(self.core.now_ms()).await?)
     }
@@ -48,18 +48,18 @@ impl Upkeep {
         Ok(self.core.health().forget_processes(self.core.now_ms()).await?)
     }
 
-    /// The patients who were erased, as the list says that is kept among the objects.
+    /// Returns the patients who were erased, as the list says that is kept among the objects.
     pub async fn erased(&self) -> Result<Vec<PatientId>> {
         Ok(self.core.objects().erased().await?)
     }
 
-    /// Whether either database has a row of a patient.
+    /// Returns whether either database has a row of a patient.
     pub async fn knows_patient(&self, patient: &PatientId) -> Result<bool> {
         Ok(self.core.users().patient(patient).await?.is_some() || self.core.health().patient(patient).await?.is_some())
     }
 
-    /// What the engines' own checks of the databases find, in their own words, each with the name of its database; `None`
-    /// where an engine cannot check.
+    /// Returns what the engines' own checks of the databases find, in their own words, each with the name of its
+    /// database; `None` where an engine cannot check.
     pub async fn engine_findings(&self) -> Result<[(&'static str, Option<Vec<String>>); 2]> {
         let users = self.core.users().engine_findings().await?;
         Ok([("users", users), ("health", self.core.health().engine_findings().await?)])
@@ -95,7 +95,7 @@ impl Upkeep {
         Ok([("users", users), ("health", health)])
     }
 
-    /// What both databases have been asked on this node, and what waits for their connections.
+    /// Returns what both databases have been asked on this node, and what waits for their connections.
     pub fn store_counts(&self) -> [DbCounts; 2] {
         [self.core.users().counts(), self.core.health().counts()]
     }

@@ -7,7 +7,7 @@ import { chromium } from "playwright-core";
 
 /** Where the portal is. */
 export const PORTAL = process.env.PORTAL_URL;
-/** A researcher who may do everything in his studies. */
+/** A researcher who may do everything in their studies. */
 export const RITA = { email: process.env.PORTAL_EMAIL, password: process.env.PORTAL_PASSWORD };
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -37,7 +37,7 @@ export async function openPage(browser, options = {}) {
     if (!own && protocol !== "data:" && protocol !== "blob:") outside.push(request.url());
   });
   page.on("pageerror", (error) => errors.push(`${error.message}\n${error.stack}`));
-  // What the policy of the page forbids is told in the console.
+  // What the policy of the page forbids is reported in the console.
   page.on("console", (message) => {
     if (message.type() === "error" && /Content Security Policy/.test(message.text())) errors.push(message.text());
   });

@@ -55,7 +55,7 @@ async function cuttableWay() {
   };
 }
 
-test("a lost connection is told, keeps what is on the screen, and recovers by itself", async () => {
+test("a lost connection is reported, keeps what is on the screen, and recovers by itself", async () => {
   const way = await cuttableWay();
   const { page, context, errors } = await openPage(browser, { baseURL: way.url });
   await signIn(page, RITA, `${way.url}/studies/${study.code}`);

@@ -1,4 +1,4 @@
-// A study as a researcher's script and the patients' apps see it: through the public API, beside the browser.
+// A study as a researcher's script and the patients' apps see it: through the public API, next to the browser.
 
 import { PORTAL } from "./browser.mjs";
 

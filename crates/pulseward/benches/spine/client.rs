@@ -98,7 +98,7 @@ impl Connection {
     }
 }
 
-/// The bytes of a request.
+/// Returns the bytes of a request.
 pub fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
     let length = body.len().to_string();
     let mut bytes = format!("{method} {path} HTTP/1.1\r\n").into_bytes();
@@ -110,7 +110,7 @@ pub fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) 
     bytes
 }
 
-/// A JSON request with an optional bearer.
+/// Returns a JSON request with an optional bearer.
 pub fn json(method: &str, path: &str, bearer: Option<&str>, body: &serde_json::Value) -> Vec<u8> {
     let authorization = bearer.map(|token| format!("Bearer {token}"));
     let mut headers = vec![("content-type", "application/json")];
@@ -120,7 +120,7 @@ pub fn json(method: &str, path: &str, bearer: Option<&str>, body: &serde_json::V
     request(method, path, &headers, body.to_string().as_bytes())
 }
 
-/// A percentile of some durations, ms.
+/// Returns a percentile of some durations, ms.
 pub fn percentile_ms(durations: &mut [Duration], percent: usize) -> f64 {
     durations.sort_unstable();
     let at = (durations.len() * percent / 100).min(durations.len().saturating_sub(1));

@@ -63,7 +63,7 @@ pub fn summaries(server: &Server) {
     println!("  a static body through the same stack: {:.0} MB/s", static_rate());
 }
 
-/// The rate at which the web server below ours sends 200 MB that lie ready, MB/s: the median of some times.
+/// Returns the rate at which the web server below ours sends 200 MB that lie ready, MB/s: the median of some times.
 fn static_rate() -> f64 {
     let body = bytes::Bytes::from(vec![b'7'; 200_000_000]);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("threads");

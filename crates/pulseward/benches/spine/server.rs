@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Connection, json as json_request, request};
 
-/// The program to measure.
+/// Returns the program to measure.
 fn binary() -> std::ffi::OsString {
     std::env::var_os("PULSEWARD_BENCH_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_pulseward").into())
 }
@@ -55,7 +55,7 @@ impl Server {
         server
     }
 
-    /// The folder of the store.
+    /// Returns the folder of the store.
     pub fn data(&self) -> &std::path::Path {
         self.data.path()
     }
@@ -67,7 +67,7 @@ impl Server {
         serde_json::from_slice(&output.stdout).expect("one JSON object")
     }
 
-    /// The process id.
+    /// Returns the process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -91,7 +91,7 @@ impl Server {
         (of("VmRSS"), of("VmHWM"))
     }
 
-    /// A request of the integration API and its answer.
+    /// Returns a request of the integration API and its answer.
     pub fn integration(&self, method: &str, path: &str, body: &Value) -> Value {
         let bytes = self.integration_request(method, path, body);
         let answer = Connection::open(self.address).send(&bytes);

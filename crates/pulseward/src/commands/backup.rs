@@ -78,7 +78,7 @@ impl Backup {
         if !is_empty {
             return Err(Failure::Usage(format!("{} is not empty", self.folder.display())));
         }
-        refuse_missing(platform).await?;
+        refuse_missing_files(platform).await?;
         let id = hold_of(&self.folder)?;
         // Held before the databases are copied: what they refer to at that moment may not go away afterwards. The hold of
         // an earlier backup in this folder, which is not there any more, ends by it.
@@ -109,7 +109,7 @@ impl Backup {
 }
 
 /// Refuses to back up a store of which sealed files are missing: the copy would look whole, and replace ones that are.
-async fn refuse_missing(platform: &Platform) -> Result<(), Failure> {
+async fn refuse_missing_files(platform: &Platform) -> Result<(), Failure> {
     platform.upkeep.look_for_missing().await?;
     let damage = platform.upkeep.damage().await?;
     let Some(missing) = damage.of(ObjectFault::Missing) else { return Ok(()) };
@@ -209,7 +209,7 @@ impl Making<'_> {
             Ok::<_, Failure>((files, amount, gone))
         });
         let (mut files, amount, gone) = putting.await.map_err(|error| Failure::Other(error.to_string()))??;
-        objects::refuse_missing(self.platform, &gone).await?;
+        objects::refuse_gone_unless_erased(self.platform, &gone).await?;
         let mut contents = Contents { folder: self.folder, files: &mut files, amount };
         if let Some(source) = self.platform.upkeep.object_folder() {
             // Listed last: who is erased until now is erased again when the backup is restored.

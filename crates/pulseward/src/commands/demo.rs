@@ -136,7 +136,7 @@ fn mark(data: &Path) -> Result<(), Failure> {
     std::fs::write(&path, "simulated patients, nobody real\n").map_err(|error| Failure::file("write", &path, error))
 }
 
-/// The demonstration's account, made when it is not there, and a new API key.
+/// Returns the demonstration's account, made when it is not there, and a new API key.
 async fn account(platform: &Platform) -> Result<DemoAccount, Failure> {
     let new = NewAccount {
         email: EMAIL.to_owned(),
@@ -166,7 +166,7 @@ async fn create_group(url: &str, api_key: &str) -> Result<String, Failure> {
     code.map(str::to_owned).ok_or_else(|| Failure::Other("the new group has no code".to_owned()))
 }
 
-/// The socket: the address asked for, or the default one, or a free port when that is taken.
+/// Returns the socket: the address asked for, or the default one, or a free port when that is taken.
 async fn listen(asked: Option<SocketAddr>) -> Result<TcpListener, Failure> {
     let refused = |address: &str, error| Failure::io(format!("listen on {address}"), error);
     if let Some(address) = asked {

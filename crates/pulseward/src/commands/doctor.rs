@@ -167,7 +167,7 @@ fn scrub_json(state: &ScrubState) -> Value {
     })
 }
 
-/// How many sealed files cannot be read, and one of them by name: of a lost disk there are thousands.
+/// Returns how many sealed files cannot be read, and one of them by name: of a lost disk there are thousands.
 fn problem_of_files(damage: &Damage) -> Option<String> {
     let objects = damage.any()?;
     let what = match objects.fault {

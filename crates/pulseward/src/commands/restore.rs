@@ -105,7 +105,7 @@ impl Restore {
         }))
     }
 
-    /// What the backup says of itself, once all of it was found to be what was written.
+    /// Returns what the backup says of itself, once all of it was found to be what was written.
     async fn checked_manifest(&self) -> Result<Manifest, Failure> {
         let folder = self.folder.clone();
         let checking = runtime::blocking("check a backup", move || {

@@ -115,7 +115,7 @@ impl Service {
         Ok(Service { platform, url, server, metrics, works_as, listen_db_url, _folder: folder })
     }
 
-    /// Where metrics are served, if they are.
+    /// Returns where metrics are served, if they are.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics.as_ref().map(|metrics| metrics.address)
     }
@@ -159,7 +159,7 @@ fn limits(options: &LimitOptions) -> Result<Limits, Failure> {
     Ok(limits)
 }
 
-/// The routes with the pages of the portal around them, where a node serves them and they were built in.
+/// Returns the routes with the pages of the portal around them, where a node serves them and they were built in.
 fn with_pages(router: Router, roles: &[NodeRole]) -> Router {
     #[cfg(feature = "portal")]
     if roles.contains(&NodeRole::Portal) {
@@ -169,7 +169,7 @@ fn with_pages(router: Router, roles: &[NodeRole]) -> Router {
     router
 }
 
-/// The clouds that a node serves.
+/// Returns the clouds that a node serves.
 fn parts(roles: &[NodeRole]) -> Vec<Part> {
     let part = |role: &NodeRole| match role {
         NodeRole::Integration => Some(Part::Integration),

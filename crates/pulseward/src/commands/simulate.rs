@@ -93,13 +93,13 @@ impl Simulate {
     }
 }
 
-/// The present, sent so often.
+/// Returns the present, sent so often.
 pub fn live_every(every: Duration) -> Live {
     let step_ms = every.as_millis() as i64;
     Live { tick: every, step_ms, lag_ms: 0, ticks: None }
 }
 
-/// A bar that shows itself on a terminal and nowhere else.
+/// Returns a bar that shows itself on a terminal and nowhere else.
 pub fn progress_bar() -> ProgressBar {
     let bar = ProgressBar::no_length();
     let style = ProgressStyle::with_template("{msg:20} {wide_bar} {pos}/{len} {eta:>4}");
@@ -110,14 +110,14 @@ pub fn progress_bar() -> ProgressBar {
     bar
 }
 
-/// A password that nobody needs to know.
+/// Returns a password that nobody needs to know.
 pub fn random_password() -> String {
     let mut bytes = [0; 16];
     wiring::fill_random(&mut bytes);
     format!("{:032x}", u128::from_le_bytes(bytes))
 }
 
-/// The name of this machine's time zone, UTC when it has none.
+/// Returns the name of this machine's time zone, UTC when it has none.
 pub fn local_zone() -> String {
     let zone = jiff::tz::TimeZone::system();
     zone.iana_name().unwrap_or("UTC").to_owned()

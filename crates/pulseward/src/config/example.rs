@@ -32,12 +32,12 @@ mod tests {
         text
     }
 
-    /// The key as it is best read in a file.
+    /// Returns the key as it is best read in a file.
     fn key(argument: &Arg) -> String {
         argument.get_id().as_str().replace("hosts_", "hosts.")
     }
 
-    /// The default, or an example of an option that has none.
+    /// Returns the default, or an example of an option that has none.
     fn value(argument: &Arg) -> String {
         if argument.get_value_delimiter().is_some() {
             return list_value(argument);
@@ -82,7 +82,7 @@ mod tests {
     const TABLE_BEGIN: &str = "<!-- options: written by a test -->\n";
     const TABLE_END: &str = "<!-- end of options -->\n";
 
-    /// The table of options, with the operators' guide around it.
+    /// Returns the table of options, with the operators' guide around it.
     fn with_table(guide: &str) -> String {
         let mut table = "| Option | Environment, key | Default | What |\n|---|---|---|---|\n".to_owned();
         for argument in declared().get_arguments() {
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(serve(&uncommented).public_url.as_deref(), Some("https://study.example"));
     }
 
-    /// What `serve` makes of a file alone.
+    /// Returns what `serve` makes of a file alone.
     fn serve(text: &str) -> crate::config::ServeOptions {
         use clap::FromArgMatches;
         let matches = declared().get_matches_from(["pulseward"]);

@@ -6,7 +6,7 @@ use crate::config::ServeOptions;
 use crate::failure::Failure;
 use crate::wiring::objects::is_loopback;
 
-/// The socket addresses that `--listen` names.
+/// Returns the socket addresses that `--listen` names.
 pub async fn resolve(listen: &str) -> Result<Vec<SocketAddr>, Failure> {
     // Names such as `localhost` are allowed and can have addresses of both families.
     let found = tokio::net::lookup_host(listen).await;
@@ -63,8 +63,8 @@ pub struct PublicUrls {
 }
 
 impl PublicUrls {
-    /// The first host name of each cloud, and paths below the configured address or the one that is listened on for
-    /// clouds without a name. Scheme and port are that address's.
+    /// Returns the first host name of each cloud, and paths below the configured address or the one that is listened on
+    /// for clouds without a name. Scheme and port are that address's.
     pub fn new(options: &ServeOptions, local: SocketAddr) -> Result<Self, Failure> {
         let scheme = if options.tls_cert.is_some() { "https" } else { "http" };
         let base = options.public_url.clone().unwrap_or_else(|| format!("{scheme}://{local}"));

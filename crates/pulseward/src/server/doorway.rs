@@ -19,7 +19,7 @@ pub struct Doorway {
 }
 
 impl Doorway {
-    /// What the options say.
+    /// Returns what the options say.
     pub fn new(options: &ServeOptions) -> Result<Self, Failure> {
         let mut hosts = Hosts::default();
         let clouds = [
@@ -43,7 +43,7 @@ impl Doorway {
         Ok(Doorway { hosts, proxies: TrustedProxies::new(&options.trusted_proxies)? })
     }
 
-    /// Whether connections from an address are those of a trusted proxy.
+    /// Returns whether connections from an address are those of a trusted proxy.
     pub fn is_proxy(&self, peer: IpAddr) -> bool {
         self.proxies.trusts(peer.to_canonical())
     }

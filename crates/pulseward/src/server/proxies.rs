@@ -32,7 +32,7 @@ impl TrustedProxies {
         Ok(TrustedProxies { networks: networks.iter().map(read).collect::<Result<_, _>>()? })
     }
 
-    /// The address of the client behind a connection.
+    /// Returns the address of the client behind a connection.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         // A listener on both families sees clients of IPv4 as mapped addresses, which no network of IPv4 contains.
         let mut client = peer.to_canonical();
@@ -54,7 +54,7 @@ impl TrustedProxies {
         client
     }
 
-    /// Whether an address is that of a proxy.
+    /// Returns whether an address is that of a proxy.
     pub fn trusts(&self, address: IpAddr) -> bool {
         self.networks.iter().any(|network| network.contains(address))
     }
@@ -84,7 +84,7 @@ impl Network {
     }
 }
 
-/// An address with or without port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`.
+/// Returns an address with or without port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`.
 fn read_hop(text: &str) -> Option<IpAddr> {
     if let Ok(address) = text.parse() {
         return Some(address);

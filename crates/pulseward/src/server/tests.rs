@@ -15,7 +15,7 @@ const PATIENCE: Patience = Patience {
     connections: 100,
 };
 
-/// A server whose one route answers with the length of the body, and the switch that stops it.
+/// Returns a server whose one route answers with the length of the body, and the switch that stops it.
 async fn start() -> (SocketAddr, watch::Sender<bool>, runtime::Task<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

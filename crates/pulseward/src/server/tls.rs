@@ -24,7 +24,7 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// The certificate that the options name, none when they name none.
+    /// Returns the certificate that the options name, none when they name none.
     pub fn from_options(options: &ServeOptions) -> Result<Option<Self>, Failure> {
         match (&options.tls_cert, &options.tls_key) {
             (None, None) => Ok(None),

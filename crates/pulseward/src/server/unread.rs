@@ -40,9 +40,9 @@ where
 {
     body: Option<B>,
     rest: Rest,
-    /// How long a client may pause.
+    /// Time for which a client may pause.
     patience: Duration,
-    /// Since when it has paused.
+    /// Time since which it has paused.
     since: Instant,
 }
 
@@ -50,7 +50,7 @@ impl<B> ReadToTheEnd<B>
 where
     B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
 {
-    /// The same request with such a body.
+    /// Returns the same request with such a body.
     pub fn of(request: Request<B>, patience: Duration) -> Request<Self> {
         let rest = match request.version() {
             Version::HTTP_2 => Rest::Reset,

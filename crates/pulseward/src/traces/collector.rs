@@ -25,7 +25,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// The collector at an address, and what sends to it until the way is dropped, or why nothing can.
+    /// Returns the collector at an address, and what sends to it until the way is dropped, or why nothing can.
     ///
     /// # Errors
     /// When the address is none.
@@ -40,7 +40,7 @@ impl Collector {
         Ok((Collector { url, batches }, client.map(|client| send(client, waiting))))
     }
 
-    /// Where traces are posted to.
+    /// Returns where traces are posted to.
     pub fn url(&self) -> &str {
         self.url.as_str()
     }
@@ -87,7 +87,7 @@ async fn post(client: &reqwest::Client, request: Request<Bytes>) -> Answer {
     Ok(response.body(answer.bytes().await.map_err(reqwest::Error::without_url)?)?)
 }
 
-/// The address below a collector's own that takes traces, as the specification of OTLP names it.
+/// Returns the address below a collector's own that takes traces, as the specification of OTLP names it.
 fn traces_at(address: &str) -> Option<Url> {
     const PATH: &str = "/v1/traces";
     let mut url = Url::parse(address).ok().filter(|url| ["http", "https"].contains(&url.scheme()) && url.has_host())?;

@@ -16,7 +16,7 @@ use super::layer::TraceLayer;
 use super::published::Published;
 use crate::failure::Failure;
 
-/// How long the end of the program waits for the last traces to be taken.
+/// Time for which the end of the program waits for the last traces to be taken.
 const LONGEST_END: Duration = Duration::from_secs(5);
 /// The crates whose spans are traced. Spans of libraries could hold addresses and headers.
 const TRACED: [&str; 4] = ["api", "platform", "pulseward", "store"];
@@ -57,7 +57,7 @@ impl Traces {
         Ok(Traces(Some(Sending { provider, task })))
     }
 
-    /// What turns spans into traces. Events are left to the log.
+    /// Returns what turns spans into traces. Events are left to the log.
     pub fn layer(&self) -> Option<TraceLayer> {
         let Sending { provider, .. } = self.0.as_ref()?;
         let traced = Targets::new().with_targets(TRACED.map(|name| (name, LevelFilter::DEBUG)));

@@ -19,17 +19,17 @@ pub enum Expected {
 }
 
 impl Expected {
-    /// Whether nothing may be there yet.
+    /// Returns whether nothing may be there yet.
     pub fn allows_nothing(self) -> bool {
         matches!(self, Expected::StoreOrNothing | Expected::DatabasesOrNothing | Expected::RestoredStore)
     }
 
-    /// Whether objects are asked for.
+    /// Returns whether objects are asked for.
     pub fn needs_objects(self) -> bool {
         matches!(self, Expected::Store | Expected::StoreOrNothing | Expected::RestoredStore)
     }
 
-    /// Whether databases and objects become a store that are none yet.
+    /// Returns whether databases and objects become a store that are none yet.
     pub fn makes_store(self) -> bool {
         matches!(self, Expected::StoreOrNothing | Expected::RestoredStore)
     }

@@ -9,7 +9,7 @@ use store::{HealthDb, Objects, STORE_ID, StoreError, StoreId, UsersDb};
 use super::expected::Expected;
 use crate::failure::Failure;
 
-/// How long a process that is making the store may take to name its objects.
+/// Time that a process that is making the store may take to name its objects.
 const LONGEST_MAKING: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Sealed files of which one at least has to be there when a store of an earlier version gets its identity.

@@ -37,7 +37,7 @@ pub fn make(path: &Path, fill_random: impl Fn(&mut [u8])) -> Result<MasterKey, F
     read(path)
 }
 
-/// A new random key.
+/// Returns a new random key.
 pub fn random(fill_random: impl Fn(&mut [u8])) -> MasterKey {
     let mut key = [0; KEY_BYTES];
     fill_random(&mut key);

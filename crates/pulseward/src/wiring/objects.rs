@@ -7,8 +7,8 @@ use store::{Objects, S3Address};
 use crate::config::StoreOptions;
 use crate::failure::Failure;
 
-/// The object store that the options name. Nothing is made or asked of it yet, so that a mistake in the address leaves
-/// nothing behind.
+/// Returns the object store that the options name. Nothing is made or asked of it yet, so that a mistake in the address
+/// leaves nothing behind.
 pub(super) fn named(options: &StoreOptions) -> Result<Named, Failure> {
     let place = match &options.objects {
         None => Place::Folder(options.data.join("objects")),
@@ -67,7 +67,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// What the option `--objects-allow-http` says.
+    /// Returns what the option `--objects-allow-http` says.
     pub fn of(allow_http: bool) -> Self {
         if allow_http { Transport::AlsoPlain } else { Transport::Encrypted }
     }
@@ -81,7 +81,7 @@ pub fn at(url: &str, transport: Transport) -> Result<Objects, Failure> {
     }
 }
 
-/// The same of a folder that is not made: while it is not there, whatever is asked of it fails.
+/// Does the same of a folder that is not made: while it is not there, whatever is asked of it fails.
 pub fn existing(url: &str, transport: Transport) -> Result<Objects, Failure> {
     match place(url)? {
         Place::Folder(path) if !path.is_dir() => Ok(Objects::absent(&path)),
@@ -133,7 +133,7 @@ fn bucket_at(bucket: String, prefix: String, transport: Transport) -> Result<Obj
     })?)
 }
 
-/// Whether an address leads to this machine.
+/// Returns whether an address leads to this machine.
 pub fn is_loopback(url: &str) -> bool {
     let host = url.split("://").nth(1).unwrap_or_default().split('/').next().unwrap_or_default();
     let host = match host.strip_prefix('[') {

@@ -77,7 +77,7 @@ struct Browser {
     scripts: PathBuf,
 }
 
-/// The browser and the scripts, prepared once; none where something is missing.
+/// Returns the browser and the scripts, prepared once; none where something is missing.
 fn browser() -> Option<&'static Browser> {
     static BROWSER: OnceLock<Option<Browser>> = OnceLock::new();
     BROWSER.get_or_init(prepare).as_ref()
@@ -96,7 +96,7 @@ fn prepare() -> Option<Browser> {
     Some(Browser { chromium, scripts })
 }
 
-/// The first of some programs that is in the search path.
+/// Returns the first of some programs that is in the search path.
 fn found(names: &[&str]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -127,7 +127,7 @@ fn install(scripts: &Path) {
     std::fs::write(installed, lock).unwrap();
 }
 
-/// The root of the repository.
+/// Returns the root of the repository.
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

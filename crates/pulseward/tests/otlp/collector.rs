@@ -44,7 +44,7 @@ impl Collector {
         Collector { url, bodies }
     }
 
-    /// All spans that have arrived.
+    /// Returns all spans that have arrived.
     pub fn spans(&self) -> Vec<Span> {
         let bodies = self.bodies.lock().unwrap();
         let below = |bodies: Vec<Message>, number| -> Vec<Message> {
@@ -55,7 +55,7 @@ impl Collector {
         [1, 2, 2].into_iter().fold(requests, below).iter().map(Span::of).collect()
     }
 
-    /// Whether a text is anywhere in what has arrived.
+    /// Returns whether a text is anywhere in what has arrived.
     pub fn has_bytes(&self, text: &str) -> bool {
         let bodies = self.bodies.lock().unwrap();
         bodies.iter().any(|body| body.windows(text.len()).any(|window| window == text.as_bytes()))

@@ -12,6 +12,7 @@ mod compressed_answers;
 mod configuration;
 mod damaged_files;
 mod database_restart;
+mod documented;
 mod entrances;
 mod erasure;
 mod exports;

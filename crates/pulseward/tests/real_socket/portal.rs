@@ -14,7 +14,7 @@ use crate::takeover::shared;
 const BROWSER: &str = "text/html,application/xhtml+xml,*/*;q=0.8";
 
 /// Signs in an account that is made for it; answers the cookie with its attributes.
-async fn sign_in(data: &Path, url: &str, email: &str) -> String {
+pub async fn sign_in(data: &Path, url: &str, email: &str) -> String {
     sign_in_with(data, &[], url, email).await
 }
 

@@ -104,7 +104,7 @@ impl Databases {
 }
 
 impl Node {
-    /// Where it listens.
+    /// Returns where it listens.
     pub fn url(&self) -> &str {
         &self.service.url
     }
@@ -119,7 +119,7 @@ impl Node {
 }
 
 impl Window<'_> {
-    /// What the node has asked until now.
+    /// Returns what the node has asked until now.
     pub fn cost(self) -> Cost {
         let traffic = self.node.proxy.traffic();
         let end = Postgres::log_mark();
@@ -131,12 +131,12 @@ impl Window<'_> {
 }
 
 impl Cost {
-    /// Whether the proxy has seen an answer for exactly the commands that the log reports.
+    /// Returns whether the proxy has seen an answer for exactly the commands that the log reports.
     pub fn log_and_proxy_agree(&self) -> bool {
         self.statements.iter().map(Statement::commands).sum::<usize>() == self.traffic.statements as usize
     }
 
-    /// The statements, a line for each.
+    /// Returns the statements, a line for each.
     pub fn texts(&self) -> String {
         let line = |statement: &Statement| {
             let text: Vec<&str> = statement.text.split_whitespace().collect();
@@ -193,13 +193,13 @@ impl Wearer {
         self.derived(node).await;
     }
 
-    /// The rate of the last row, which is the highest of the day.
+    /// Returns the rate of the last row, which is the highest of the day.
     fn rate(&self) -> i64 {
         60 + self.sent
     }
 }
 
-/// The middle one of an odd number of values.
+/// Returns the middle one of an odd number of values.
 pub fn median<T: Ord + Copy>(values: impl Iterator<Item = T>) -> T {
     let mut values: Vec<T> = values.collect();
     values.sort();

@@ -57,7 +57,7 @@ pub fn read_batch(
     Ok(Batch { times_us, columns, faults: faults.into_vec(), zones: Some(zones) })
 }
 
-/// The most memory that [`read_batch`] takes for a batch, bytes: for its rows and for what is wrong with them.
+/// Returns the most memory that [`read_batch`] takes for a batch, bytes: for its rows and for what is wrong with them.
 pub fn most_bytes_read(data_type: DataType, batch: &RecordBatch) -> usize {
     // Vectors that grow can have twice the room.
     const OF_FAULT: usize = 2 * size_of::<Fault>() + size_of::<bool>();
@@ -106,7 +106,7 @@ pub fn check_schema(data_type: DataType, schema: &Schema) -> Result<(), Structur
     Ok(())
 }
 
-/// Whether a type is one value a row, perhaps by way of a dictionary. A dictionary of nothing but nulls has any
+/// Returns whether a type is one value a row, perhaps by way of a dictionary. A dictionary of nothing but nulls has any
 /// number of entries and no bytes, so it is none.
 fn is_flat(arrow_type: &ArrowType) -> bool {
     match arrow_type {

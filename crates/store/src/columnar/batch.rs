@@ -40,7 +40,7 @@ pub fn record_batch(data_type: DataType, blocks: &[&Block]) -> Result<RecordBatc
     }
 }
 
-/// The same as [`record_batch`], cut into batches of at most `max_rows` rows.
+/// Does the same as [`record_batch`], cut into batches of at most `max_rows` rows.
 pub fn record_batches(data_type: DataType, blocks: &[&Block], max_rows: usize) -> Result<Vec<RecordBatch>> {
     let whole = record_batch(data_type, blocks)?;
     let starts = (0..whole.num_rows()).step_by(max_rows.max(1));
@@ -92,7 +92,7 @@ fn array_of(schema: &Schema, position: usize, column: &Column, runs: &[Run<'_>])
     }
 }
 
-/// The cells of a column, null where they are [`NULL`].
+/// Returns the cells of a column, null where they are [`NULL`].
 fn cells(position: usize, runs: &[Run<'_>]) -> Int32Array {
     let mut values = Vec::with_capacity(row_count(runs));
     for run in runs {

@@ -43,13 +43,13 @@ impl Native for u64 {
     }
 }
 
-/// The smallest and the largest of some values; `None` when there are none.
+/// Returns the smallest and the largest of some values; `None` when there are none.
 pub(super) fn smallest_and_largest<T: Native>(values: &[T]) -> Option<(T, T)> {
     let first = *values.first()?;
     Some(values.iter().fold((first, first), |(smallest, largest), value| (smallest.min(*value), largest.max(*value))))
 }
 
-/// The cells of a column that is not text; `None` when the array's type cannot hold them.
+/// Returns the cells of a column that is not text; `None` when the array's type cannot hold them.
 pub(super) fn read(column: &Column, array: &dyn Array, faults: &mut Faults) -> Option<Cells> {
     let judged = match array.data_type() {
         ArrowType::Int8 => integers::<Int8Type>(column, array, faults),
@@ -72,7 +72,7 @@ pub(super) fn read(column: &Column, array: &dyn Array, faults: &mut Faults) -> O
 /// Reads the cell of one row.
 type CellReader<'array> = Box<dyn Fn(usize) -> Result<i32, CellError> + 'array>;
 
-/// What reads the cell of one row, for every type that is not read as a whole.
+/// Returns what reads the cell of one row, for every type that is not read as a whole.
 fn cell_reader<'array>(column: &'array Column, array: &'array dyn Array) -> Option<CellReader<'array>> {
     macro_rules! integer {
         ($kind:ty) => {{
@@ -237,7 +237,7 @@ fn cell_of_integer(column: &Column, value: i64) -> Result<i32, CellError> {
     column.cell_from_i64(value)
 }
 
-/// The cell of `digits / 10^scale`, rounded half away from zero, without a detour through a binary float.
+/// Returns the cell of `digits / 10^scale`, rounded half away from zero, without a detour through a binary float.
 fn cell_of_decimal(column: &Column, digits: i128, scale: i32) -> Result<i32, CellError> {
     let surplus = scale - i32::from(column.decimals());
     let unit = 10_i128.checked_pow(surplus.unsigned_abs());

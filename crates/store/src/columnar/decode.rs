@@ -26,7 +26,7 @@ pub(crate) struct RowsOfBatch<'batch> {
     pub(crate) rows: Range<usize>,
 }
 
-/// The block of rows of one channel that lie in several batches, in this order.
+/// Returns the block of rows of one channel that lie in several batches, in this order.
 ///
 /// A column that the batches lack is null: the registry may have grown since they were written.
 ///

@@ -3,7 +3,7 @@
 use vitals::block::{Block, Pick};
 use vitals::zone::ZoneRuns;
 
-/// The rows of blocks of one type, ordered by (time, channel), as one block whose rows are of several channels.
+/// Returns the rows of blocks of one type, ordered by (time, channel), as one block whose rows are of several channels.
 ///
 /// Such a block is only good for being written out: its `channel` is that of the first.
 pub(super) fn merged(blocks: &[&Block]) -> Block {

@@ -38,7 +38,7 @@ const NARROW_DIGITS: u8 = 9;
 /// Digits of a decimal that Parquet keeps in 64 bits.
 const WIDE_DIGITS: u8 = 18;
 
-/// The schema of a data type: `timestamp`, the registry's columns in their order, `zone`.
+/// Returns the schema of a data type: `timestamp`, the registry's columns in their order, `zone`.
 pub fn arrow_schema(data_type: DataType) -> SchemaRef {
     // Built once: an answer of many batches would otherwise build one for each.
     static SCHEMAS: LazyLock<Vec<SchemaRef>> =
@@ -69,12 +69,12 @@ fn with_metadata(field: Field, unit: &str, decimals: u8, meaning: &str) -> Field
     field.with_metadata(metadata)
 }
 
-/// The type of `timestamp`.
+/// Returns the type of `timestamp`.
 pub(super) fn timestamp_type() -> ArrowType {
     ArrowType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))
 }
 
-/// The type of columns with few different texts.
+/// Returns the type of columns with few different texts.
 pub(super) fn coded_text() -> ArrowType {
     ArrowType::Dictionary(Box::new(ArrowType::Int32), Box::new(ArrowType::Utf8))
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::schema::TIMESTAMP;
 
-/// Why a batch cannot be read at all. Nothing of it is stored.
+/// Reason why a batch cannot be read at all. Nothing of it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StructureFault {
     /// The type has no such column.

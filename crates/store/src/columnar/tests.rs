@@ -59,14 +59,14 @@ fn rejected(accepted: &Accepted) -> Vec<(u64, &str, &str)> {
     accepted.rejections.iter().map(|row| (row.index, row.column, row.reason.as_str())).collect()
 }
 
-/// The cells that a column of an array becomes, and the rows that are refused.
+/// Returns the cells that a column of an array becomes, and the rows that are refused.
 fn cells(data_type: DataType, name: &str, array: impl arrow_array::Array + 'static) -> (Vec<i32>, Vec<usize>) {
     let accepted = accept(data_type, &column(name, array));
     let cells = accepted.blocks.first().map(|block| (0..block.rows()).map(|row| block.column(name).get(row)).collect());
     (cells.unwrap_or_default(), accepted.rejections.iter().map(|row| row.index as usize).collect())
 }
 
-/// What arrives when batches are sent as an Arrow stream.
+/// Returns what arrives when batches are sent as an Arrow stream.
 fn through_ipc(data_type: DataType, batches: &[RecordBatch]) -> Vec<RecordBatch> {
     let mut writer = StreamWriter::try_new(Vec::new(), &arrow_schema(data_type)).unwrap();
     for batch in batches {

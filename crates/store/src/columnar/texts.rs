@@ -1,4 +1,4 @@
-//! Texts and zones from a batch.
+//! Strings and time zones of an Arrow batch.
 
 use std::sync::Arc;
 
@@ -14,36 +14,35 @@ use super::faults::Faults;
 use super::schema::ZONE;
 use super::structure_fault::StructureFault;
 
-/// The texts of an upload. Each different one is kept once, however many rows and batches repeat it.
+/// The strings of an upload, each kept once, however many rows and batches repeat it.
 ///
-/// A dictionary can be named by any number of rows, and the views of one buffer can overlap. So what is kept is held
-/// to the bytes that were sent, which no sound upload exceeds.
+/// Any number of rows can refer to one entry of a dictionary, and the views of one buffer can overlap. So an upload of
+/// kilobytes could become gigabytes; what is kept is limited to the bytes that were sent, which no valid upload exceeds.
 #[derive(Debug)]
 pub struct SharedTexts {
     known: HashSet<Arc<str>>,
-    room: usize,
+    bytes_left: usize,
 }
 
 impl SharedTexts {
-    /// No texts yet. `bytes_sent` is the size of the whole upload.
+    /// Makes an empty set. `bytes_sent` is the size of the whole upload.
     pub fn within(bytes_sent: usize) -> Self {
-        SharedTexts { known: HashSet::default(), room: bytes_sent }
+        SharedTexts { known: HashSet::default(), bytes_left: bytes_sent }
     }
 
-    /// A text; `None` when there is more of it than was sent.
+    /// Returns the shared string of a text; `None` when the strings exceed what was sent.
     fn share(&mut self, text: &str) -> Option<Arc<str>> {
         if let Some(known) = self.known.get(text) {
             return Some(known.clone());
         }
-        // A dictionary that many rows name would otherwise become gigabytes of an upload of kilobytes.
-        self.room = self.room.checked_sub(text.len())?;
+        self.bytes_left = self.bytes_left.checked_sub(text.len())?;
         let shared: Arc<str> = text.into();
         self.known.insert(shared.clone());
         Some(shared)
     }
 }
 
-/// What reads the text of one row that is not null; `None` when the array holds no texts.
+/// Returns a function that reads the string of a row that is not null; `None` when the array holds no strings.
 pub(super) fn text_reader<'array>(array: &'array dyn Array) -> Option<Box<dyn Fn(usize) -> &'array str + 'array>> {
     Some(match array.data_type() {
         ArrowType::Utf8 => {
@@ -61,7 +60,7 @@ pub(super) fn text_reader<'array>(array: &'array dyn Array) -> Option<Box<dyn Fn
         ArrowType::Dictionary(..) => {
             let dictionary = array.as_any_dictionary_opt()?;
             let text = text_reader(dictionary.values().as_ref())?;
-            // Keys of nulls mean nothing, and without values there is none that they could be normalised to.
+            // Keys of null rows are arbitrary, and `normalized_keys` panics where there is no value to clamp them to.
             let keys = if dictionary.values().is_empty() { Vec::new() } else { dictionary.normalized_keys() };
             Box::new(move |row| text(keys[row]))
         }
@@ -69,7 +68,7 @@ pub(super) fn text_reader<'array>(array: &'array dyn Array) -> Option<Box<dyn Fn
     })
 }
 
-/// The cells of a text column; `None` when the array holds no texts, or more than were sent.
+/// Returns the cells of a string column; `None` when the array holds no strings, or more than were sent.
 pub(super) fn read(column: &Column, array: &dyn Array, shared: &mut SharedTexts, faults: &mut Faults) -> Option<Cells> {
     if *array.data_type() == ArrowType::Null {
         return Some(Cells::Constant(NULL));
@@ -96,7 +95,10 @@ pub(super) fn read(column: &Column, array: &dyn Array, shared: &mut SharedTexts,
     Some(Cells::Text(texts).simplified())
 }
 
-/// The zone of each row: that of the batch's own column, or the one given where there is none.
+/// Returns the zone of each row: from the column of the batch, or `otherwise` where there is none.
+///
+/// # Errors
+/// A column of another type, or a name that is no IANA zone.
 pub(super) fn read_zones(
     array: Option<&dyn Array>,
     otherwise: &ZoneName,
@@ -112,8 +114,7 @@ pub(super) fn read_zones(
     for row in 0..rows {
         let is_null = nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
         let name = if is_null { otherwise } else { text(row) };
-        // Compared with the row before: zones come in long runs, and looking each of them up would cost more than the
-        // row.
+        // Zones come in long runs: looking the name up for each row would cost more than reading the row.
         if *name != *run {
             zones.push(run, run_rows);
             (run, run_rows) = (known_zone(name, otherwise)?, 0);

@@ -11,7 +11,7 @@ use vitals::intake::NO_TIME;
 
 use super::cells::{Native, smallest_and_largest};
 
-/// The times in µs, [`NO_TIME`] where there is none; `None` when the array is no column of times.
+/// Returns the times in µs, [`NO_TIME`] where there is none; `None` when the array is no column of times.
 pub(super) fn read(array: &dyn Array) -> Option<Vec<i64>> {
     let mut times_us = match array.data_type() {
         ArrowType::Timestamp(TimeUnit::Microsecond, _) => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use super::people::{account, message, patient, with_ada_in};
+use super::example_rows::{account, message, patient, with_ada_in};
 use super::{Stores, audit, audit_entries, no_settings, on_both_engines};
 use crate::engine::{Row, Tx};
 use crate::ids::{AttachmentId, AuditEntryId, EntityId, PatientId, SerialNumber};

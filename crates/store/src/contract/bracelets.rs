@@ -1,28 +1,15 @@
 //! Bracelets: who may act on them, and who wears them.
 
-use super::people::{account, message, patient, with_ada_in};
+use super::example_rows::{account, bracelet, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
 use crate::ids::{AttachmentId, PatientId, SerialNumber};
 use crate::{
-    AccountId, ApiKey, ApiKeyId, Attachment, Bracelet, BraceletId, Completion, GroupCode, HealthChange, HealthMessage,
-    StoreError,
+    AccountId, ApiKey, ApiKeyId, Attachment, BraceletId, Completion, GroupCode, HealthChange, HealthMessage, StoreError,
 };
 
 on_both_engines! {
     an_idle_bracelet_is_shared_and_a_worn_one_belongs_with_its_patient
     a_bracelet_has_one_wearer
-}
-
-pub(super) fn bracelet(name: &str, registered_by: &str) -> Bracelet {
-    Bracelet {
-        id: BraceletId::new(format!("id-{name}")),
-        serial_number: SerialNumber::new(name),
-        device_type: "wrist".to_owned(),
-        firmware_version: None,
-        registered_by: AccountId::new(format!("uuid-{registered_by}")),
-        created_ms: 3,
-        worn_by: None,
-    }
 }
 
 fn device(id: &str, patient: &str) -> HealthMessage {

@@ -3,7 +3,7 @@
 use crate::names::JobKind;
 use std::collections::BTreeSet;
 
-use super::people::{message, patient, with_ada_in};
+use super::example_rows::{message, patient, with_ada_in};
 use super::{Stores, audit, audit_entries, no_settings, on_both_engines};
 use crate::events::MessageKey;
 use crate::ids::{AuditEntryId, EntityId, ExportId, MessageId, NodeId, PatientId};
@@ -167,7 +167,7 @@ async fn archives_of_a_patient_go(stores: Stores) {
 async fn an_account_goes_unless_patients_would_be_left_alone(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
     let users = &stores.users;
-    users.add_account(super::people::account("bob")).await.expect("an account");
+    users.add_account(super::example_rows::account("bob")).await.expect("an account");
     users
         .add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i1", 0), no_settings())
         .await

@@ -52,7 +52,7 @@ async fn ready(stores: &Stores, number: i64, now_ms: i64) {
     assert_eq!(deliver_entries_of(stores, PATIENT).await, 1);
 }
 
-/// The lease of the export that may be claimed.
+/// Returns the lease of the export that may be claimed.
 async fn claimed(stores: &Stores, now_ms: i64) -> Option<JobLease> {
     let leases = stores
         .health

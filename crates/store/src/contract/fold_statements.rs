@@ -39,7 +39,7 @@ fn entries(count: i64, is_there: bool) -> Vec<DerivedRow> {
     (0..count).map(|time_ms| news(time_ms, is_there.then(|| entry(time_ms)))).collect()
 }
 
-/// A commit of a patient without marks.
+/// Returns a commit of a patient without marks.
 fn of_unmarked(claim: &Claim) -> DerivationCommit {
     DerivationCommit { dirty: Some(Dirty::default()), ..nothing(claim) }
 }

@@ -54,13 +54,13 @@ pub(super) fn slots(day: LocalDay, data_type: DataType, body: Option<Vec<u8>>) -
     DerivedRow { output: Output::Slots, key: day_and_type(day, data_type), version: 1, body }
 }
 
-/// A section of a day, or its removal.
+/// Returns a section of a day, or its removal.
 pub(super) fn section(day: LocalDay, section: Section, body: Option<&str>) -> DerivedRow {
     let body = body.map(|text| text.as_bytes().to_vec());
     DerivedRow { output: Output::Section, key: day_and(day, section.number()), version: 3, body }
 }
 
-/// An entry of the NEWS history, or its removal.
+/// Returns an entry of the NEWS history, or its removal.
 pub(super) fn news(time_ms: i64, entry: Option<NewsEntry>) -> DerivedRow {
     let body = entry.map(|entry| serde_json::to_vec(&entry).expect("an entry"));
     DerivedRow { output: Output::News, key: time_ms, version: 1, body }

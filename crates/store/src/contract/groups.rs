@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::people::{account, group, message, patient, with_ada_in};
+use super::example_rows::{account, group, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
 use crate::ids::PatientId;
 use crate::{
@@ -18,7 +18,7 @@ on_both_engines! {
     changes_of_a_patient_are_made_in_their_order
 }
 
-/// The goal of the first group.
+/// Returns the goal of the first group.
 fn first_goal(groups: &[SettingsOfGroup]) -> Map<String, Value> {
     let goal = groups.first().and_then(|group| group.settings.get("goal")).cloned();
     Map::from_iter([("goal".to_owned(), goal.unwrap_or_default())])

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::people::{message, patient, with_ada_in};
+use super::example_rows::{message, patient, with_ada_in};
 use super::{Stores, audit, deliver_entries_of, export_entry, no_settings, on_both_engines};
 use crate::events::{EventType, Followed, MessageKey};
 use crate::ids::{ExportId, MessageId, PatientId};

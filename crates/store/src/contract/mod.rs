@@ -10,6 +10,7 @@ mod damaged_rows;
 mod erasure;
 mod errors;
 mod events;
+mod example_rows;
 mod exports;
 mod flips;
 mod fold_statements;
@@ -135,7 +136,7 @@ pub(crate) fn audit(entries: Vec<NewAuditEntry>, now_ms: i64) -> Audit {
     Audit { entries, clock: Arc::new(move || now_ms) }
 }
 
-/// All entries of the audit log that a query asks for.
+/// Returns all entries of the audit log that a query asks for.
 pub(crate) async fn audit_entries(users: &UsersDb, query: AuditQuery, now_ms: i64) -> Vec<AuditEntry> {
     let mut reader = users.read_audit(query, now_ms).await.expect("a reader");
     let mut entries = Vec::new();
@@ -150,7 +151,7 @@ pub(crate) fn no_settings() -> EffectiveSettings {
     EffectiveSettings { rule: |_| serde_json::Map::new(), at_ms: 0 }
 }
 
-/// The entry of an export.
+/// Returns the entry of an export.
 pub(crate) fn export_entry(id: &str) -> NewAuditEntry {
     NewAuditEntry {
         id: AuditEntryId::new(format!("entry-{id}")),

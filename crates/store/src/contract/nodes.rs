@@ -43,7 +43,7 @@ async fn with_leases(stores: &Stores, node: &str) {
     assert_eq!(claim_all(stores, node, 10).await, (1, 1));
 }
 
-/// How many jobs and patients can be claimed.
+/// Returns how many jobs and patients can be claimed.
 async fn claim_all(stores: &Stores, node: &str, now_ms: i64) -> (usize, usize) {
     let jobs = stores
         .health

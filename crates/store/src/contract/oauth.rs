@@ -1,6 +1,6 @@
 //! OAuth: clients, consents, codes and refresh tokens.
 
-use super::people::{activation, message, patient, with_ada_in};
+use super::example_rows::{activation, message, patient, with_ada_in};
 use super::sessions::{health_session, staff_password, successor, with_patients};
 use super::{Stores, no_settings, on_both_engines};
 use crate::ids::{FamilyId, PatientId, SessionId};

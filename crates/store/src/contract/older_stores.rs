@@ -4,7 +4,7 @@ use vitals::derivation::{DerivedRow, Output, Setting, day_and, keys_of_days, typ
 use vitals::registry::DataType;
 use vitals::zone::LocalDay;
 
-use super::people::activation;
+use super::example_rows::activation;
 use super::{Stores, on_both_engines};
 use crate::engine::{Address, Db, Limits, Migrations};
 use crate::health::MIGRATIONS as OF_HEALTH;
@@ -34,7 +34,7 @@ const DERIVED: &str = "INSERT INTO derived (patient, output, key, version, body)
 const DUE: &str = "INSERT INTO due (patient, arrival, data_type, first_us, last_us, ready_ms)
     VALUES ('ada', 7, 1, 1762560000000000, 1762560899999999, $1)";
 
-/// Where nothing is yet.
+/// Returns where nothing is yet.
 fn fresh_address(stores: &Stores, name: &str) -> Address {
     if stores.health.db.is_sqlite() {
         return Address::File(stores.folder.path().join(name));
@@ -42,7 +42,7 @@ fn fresh_address(stores: &Stores, name: &str) -> Address {
     Address::Postgres(testkit::Postgres::start().expect("a server, which the other databases are on").url)
 }
 
-/// A database as a program made it that knew the first migrations only.
+/// Returns a database as a program made it that knew the first migrations only.
 async fn older(address: &Address, all: Migrations, first: usize) -> Db {
     let known = Migrations(&all.0[..first]);
     Db::open("older", address.clone(), Limits::default(), known).await.expect("a database")
@@ -165,7 +165,7 @@ const KEY_GROUP: &str = "INSERT INTO api_key_group (api_key, group_code) VALUES 
 
 async fn assert_person_is_kept(users: &UsersDb) {
     let ada = users.patient(&PatientId::new("uuid-ada")).await.expect("an answer").expect("ada");
-    assert_eq!(ada, super::people::patient("ada"));
+    assert_eq!(ada, super::example_rows::patient("ada"));
 }
 
 async fn a_users_store_of_before_the_event_log_counts_on(stores: Stores) {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::bracelets::bracelet;
+use super::example_rows::{account, activation, bracelet, group, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines, until_waiting};
 use crate::events::MessageKey;
 use crate::ids::{AttachmentId, MessageId, PatientId, SerialNumber};
 use crate::{
-    Account, AccountId, Activation, ApiKey, ApiKeyId, BraceletId, Group, GroupCode, GroupId, HealthChange,
-    HealthMessage, Patient, PatientState, PersonChange, Role, SigningKey, StoreError,
+    Account, AccountId, ApiKey, ApiKeyId, BraceletId, GroupCode, Patient, PatientState, PersonChange, Role, SigningKey,
+    StoreError,
 };
 
 on_both_engines! {
@@ -26,22 +26,6 @@ on_both_engines! {
     the_newest_signing_key_signs
 }
 
-pub(super) fn account(name: &str) -> Account {
-    Account {
-        uuid: AccountId::new(format!("uuid-{name}")),
-        id: format!("id-{name}"),
-        email: format!("{name}@example.org"),
-        role: Role::Researcher,
-        first_name: Some(name.to_owned()),
-        last_name: None,
-        password_hash: "hash".to_owned(),
-        subscription_until_ms: Some(1000),
-        disabled_ms: None,
-        created_ms: 1,
-        updated_ms: 1,
-    }
-}
-
 fn key(name: &str, account: &str) -> ApiKey {
     ApiKey {
         id: ApiKeyId::new(name),
@@ -54,57 +38,6 @@ fn key(name: &str, account: &str) -> ApiKey {
         expires_ms: None,
         revoked_ms: None,
         last_used_ms: None,
-    }
-}
-
-pub(super) fn group(code: &str, created_ms: i64) -> Group {
-    Group {
-        code: GroupCode::new(code),
-        id: GroupId::new(format!("id-{code}")),
-        hcp_code: format!("HCP-{code}-abc123"),
-        name: "Sleep".to_owned(),
-        description: String::new(),
-        created_ms,
-    }
-}
-
-pub(super) fn patient(name: &str) -> Patient {
-    Patient {
-        uuid: PatientId::new(format!("uuid-{name}")),
-        record_id: format!("id-{name}"),
-        state: PatientState::PreCreated,
-        voucher_code: name.to_uppercase(),
-        voucher_expires_ms: 1000,
-        email: None,
-        password_hash: None,
-        must_change_password: false,
-        person: "{}".to_owned(),
-        created_ms: 2,
-        updated_ms: 2,
-    }
-}
-
-pub(super) fn message(id: &str, created_ms: i64) -> HealthMessage {
-    let change = HealthChange::EndSessionsOfKey { key_id: ApiKeyId::new("k"), at_ms: created_ms };
-    HealthMessage { id: MessageId::new(id), change, entries: Vec::new(), created_ms }
-}
-
-pub(super) fn activation(name: &str, email: Option<&str>) -> Activation {
-    Activation {
-        uuid: PatientId::new(format!("uuid-{name}")),
-        email: email.map(str::to_owned),
-        password_hash: "hash".to_owned(),
-        person: "{\"first_name\":\"Grace\"}".to_owned(),
-        now_ms: 9,
-    }
-}
-
-pub(super) async fn with_ada_in(stores: &Stores, codes: &[&str]) {
-    stores.users.add_account(account("ada")).await.expect("an account");
-    for (at, code) in codes.iter().enumerate() {
-        let created =
-            stores.users.add_group(group(code, at as i64), &AccountId::new("uuid-ada"), audit(Vec::new(), 0)).await;
-        created.expect("a group");
     }
 }
 

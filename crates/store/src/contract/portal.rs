@@ -1,6 +1,6 @@
 //! Sessions of the portal, second factors, and what the board asks.
 
-use super::people::{account, message};
+use super::example_rows::{account, message};
 use super::sessions::new_password;
 use super::{Stores, audit, on_both_engines};
 use crate::{AccountId, NewPassword, PortalSession, PortalSessionId, Role};

@@ -1,6 +1,6 @@
 //! Sessions of both databases: how they begin, are refreshed and end.
 
-use super::people::{account, activation, message, patient, with_ada_in};
+use super::example_rows::{account, activation, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
 use crate::ids::{MessageId, PatientId};
 use crate::{
@@ -39,7 +39,7 @@ pub(super) fn new_password(hash: &str) -> NewPassword {
     NewPassword { hash: hash.to_owned(), ..NewPassword::default() }
 }
 
-/// A password of a patient that staff chose at a time, ms.
+/// Returns a password of a patient that staff chose at a time, ms.
 pub(super) fn staff_password(now_ms: i64) -> NewPatientPassword {
     NewPatientPassword { hash: "new".to_owned(), must_change: true, now_ms }
 }

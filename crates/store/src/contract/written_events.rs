@@ -3,7 +3,7 @@
 use crate::names::JobKind;
 use serde_json::{Value, json};
 
-use super::people::{activation, message, patient, with_ada_in};
+use super::example_rows::{activation, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
 use crate::events::{EventLog, EventType};
 use crate::ids::{ExportId, NodeId, PatientId, SerialNumber};

@@ -19,7 +19,7 @@ pub enum Address {
 pub struct Limits {
     /// Connections at most.
     pub connections: usize,
-    /// How long an operation waits for one before it fails as unavailable.
+    /// Time for which an operation waits for one before it fails as unavailable.
     pub wait: Duration,
 }
 

@@ -31,9 +31,9 @@ pub struct PoolCounts {
     pub limit: usize,
     /// Connections that have been opened.
     pub opened: u64,
-    /// How long operations waited for a connection, also for one that was opened meanwhile.
+    /// Time for which operations waited for a connection, also for one that was opened meanwhile.
     pub waits: DurationCounts,
-    /// How often the server stopped answering.
+    /// Number of times that the server stopped answering.
     pub breaks: u64,
     /// Whether it gives no answer now, and operations fail at once.
     pub is_broken: bool,

@@ -12,17 +12,17 @@ use std::time::Duration;
 pub(super) const LONGEST_CONNECT: Duration = Duration::from_secs(5);
 /// Quiet time after which the operating system asks whether the peer is there.
 pub(super) const KEEPALIVE_AFTER: Duration = Duration::from_secs(15);
-/// How often it asks again, and how many times, before the peer counts as gone.
+/// Interval at which it asks again, and how many times, before the peer counts as gone.
 pub(super) const KEEPALIVE_EVERY: Duration = Duration::from_secs(5);
 pub(super) const KEEPALIVE_TRIES: u32 = 3;
-/// How long sent bytes may stay without acknowledgement before the peer counts as gone.
+/// Time for which sent bytes may stay without acknowledgement before the peer counts as gone.
 pub(super) const LONGEST_SILENCE: Duration = Duration::from_secs(20);
 
-/// How long an operation waits for a connection of the pool. Long enough for a burst: a thousand syncs at once are
-/// served within a few seconds.
+/// Time for which an operation waits for a connection of the pool. Long enough for a burst: a thousand syncs at once
+/// are served within a few seconds.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(10);
-/// How long an operation waits until fewer than [`OF_ONE_OWNER`] others write rows of the same owner: as long as those
-/// may wait for a lock.
+/// Time for which an operation waits until fewer than [`OF_ONE_OWNER`] others write rows of the same owner: as long as
+/// those may wait for a lock.
 pub(super) const LONGEST_QUEUE: Duration = Duration::from_secs(5);
 /// Connections that writes of one owner's rows may take at the same time: one works, and one more waits in the server,
 /// so that nothing is lost between two of them.
@@ -31,7 +31,7 @@ pub(super) const OF_ONE_OWNER: usize = 2;
 /// A try that failed after this is not followed by another one: it has waited for what the next one would wait for too.
 /// Longer than the second after which the server looks for a deadlock, whose victim is tried again.
 pub(super) const TRY_AGAIN_WITHIN: Duration = Duration::from_secs(3);
-/// How long a write whose caller has gone may take to end by itself. Most need milliseconds, and ending them by force
+/// Time that a write whose caller has gone may take to end by itself. Most need milliseconds, and ending them by force
 /// costs a connection.
 pub(super) const LONGEST_UNWATCHED: Duration = Duration::from_secs(1);
 /// Longest time until a connection whose statement was given up is closed, whether the server has ended it or not.
@@ -44,7 +44,7 @@ pub(super) const SUSPICIOUS: Duration = Duration::from_secs(1);
 pub(super) const LONGEST_PROBE: Duration = Duration::from_millis(850);
 /// When the question is asked a second time, on a new connection: the first may have died without a word.
 pub(super) const ASK_TWICE_AFTER: Duration = Duration::from_millis(300);
-/// How often a server that did not answer is asked again.
+/// Interval at which a server that did not answer is asked again.
 pub(super) const PROBE_EVERY: Duration = Duration::from_millis(500);
 
 /// What an operation is, as far as its deadlines in the server go.
@@ -121,7 +121,7 @@ impl Work {
         }
     }
 
-    /// Whether the deadlines of the session, which hold for single statements, are too short.
+    /// Returns whether the deadlines of the session, which hold for single statements, are too short.
     pub(super) fn needs_transaction(self) -> bool {
         matches!(self, Work::Deletion | Work::Scan)
     }

@@ -39,7 +39,7 @@ impl Durations {
 }
 
 impl DurationCounts {
-    /// How many durations there are.
+    /// Returns how many durations there are.
     pub fn count(&self) -> u64 {
         self.buckets.iter().sum()
     }

@@ -23,12 +23,12 @@ pub(super) fn text_for(engine: &str, text: &str) -> String {
 pub(super) trait Target {
     /// Runs several statements.
     async fn run(&mut self, text: &str) -> Result<()>;
-    /// The number in the only row of `schema_version`.
+    /// Returns the number in the only row of `schema_version`.
     async fn version(&mut self) -> Result<i64>;
 }
 
 impl Migrations {
-    /// The version that a database has after all of them.
+    /// Returns the version that a database has after all of them.
     pub(super) fn version(self) -> i64 {
         self.0.len() as i64
     }

@@ -60,10 +60,10 @@ struct Operation {
 pub struct OperationCounts {
     /// Module and function, such as `sessions.find_session`.
     pub name: String,
-    /// How long it took where the caller waited for its end, however it ended.
+    /// Time that it took where the caller waited for its end, however it ended.
     pub durations: DurationCounts,
-    /// How often it failed in each way that has occurred: `unavailable`, `conflict`, `gone`, `damaged`, `database`,
-    /// `lease_lost`, `cancelled`.
+    /// Number of times that it failed in each way that has occurred: `unavailable`, `conflict`, `gone`, `damaged`,
+    /// `database`, `lease_lost`, `cancelled`.
     pub failures: Vec<(&'static str, u64)>,
 }
 
@@ -81,7 +81,7 @@ impl Operations {
         }
     }
 
-    /// The name of the database.
+    /// Returns the name of the database.
     pub fn database(&self) -> &'static str {
         self.database
     }
@@ -101,7 +101,7 @@ impl Operations {
         answer
     }
 
-    /// All operations that have run, by name.
+    /// Returns all operations that have run, by name.
     pub fn counts(&self) -> Vec<OperationCounts> {
         let by_name = self.by_name.lock().unwrap_or_else(PoisonError::into_inner);
         let operations = by_name.values().map(|operation| operation.counts());
@@ -168,7 +168,7 @@ impl Drop for Running<'_> {
     }
 }
 
-/// The place of an error in [`FAILURES`].
+/// Returns the place of an error in [`FAILURES`].
 fn failure(error: &StoreError) -> usize {
     match error {
         StoreError::Unavailable(_) => 0,
@@ -180,13 +180,14 @@ fn failure(error: &StoreError) -> usize {
     }
 }
 
-/// A first place for an address. Addresses of texts differ in few and low bits.
+/// Returns a first place for an address. Addresses of texts differ in few and low bits.
 fn spread(address: usize) -> usize {
     // The golden ratio of 2^64: its multiples lie far apart.
     (address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(16) as usize % PLACES
 }
 
-/// The name of an operation: modules below the database's, and functions, without the types that they belong to.
+/// Returns the name of an operation: modules below the database's, and functions, without the types that they belong
+/// to.
 fn short_name(type_name: &str) -> String {
     let parts = without_brackets(type_name);
     let parts = parts.split("::").skip(1).filter(|part| part.starts_with(|first: char| first.is_ascii_lowercase()));
@@ -197,7 +198,7 @@ fn short_name(type_name: &str) -> String {
     if parts.is_empty() { OTHER.to_owned() } else { parts.join(".") }
 }
 
-/// A type's name without what is in angle brackets: types of implementations and of parameters.
+/// Returns a type's name without what is in angle brackets: types of implementations and of parameters.
 fn without_brackets(type_name: &str) -> String {
     let mut depth = 0_usize;
     let mut kept = String::new();

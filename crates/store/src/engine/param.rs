@@ -4,7 +4,7 @@ use tokio_postgres::types::ToSql;
 
 /// A value that both drivers can bind: i64, f64, bool, text, bytes, and options of them.
 pub trait Param: rusqlite::ToSql + ToSql + Sync {
-    /// The value itself, for a statement that is still on its way when the caller has gone on.
+    /// Returns the value itself, for a statement that is still on its way when the caller has gone on.
     fn boxed(&self) -> Box<dyn ToSql + Sync + Send>;
 }
 

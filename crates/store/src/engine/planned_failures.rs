@@ -27,7 +27,7 @@ impl PlannedFailures {
         self.lock().push_back((operation.to_owned(), moment));
     }
 
-    /// The operations that have not failed yet.
+    /// Returns the operations that have not failed yet.
     pub fn outstanding(&self) -> Vec<String> {
         self.lock().iter().map(|(operation, _)| operation.clone()).collect()
     }

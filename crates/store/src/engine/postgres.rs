@@ -52,8 +52,8 @@ use super::deadlines::{LONGEST_UNWATCHED, SUSPICIOUS, TRY_AGAIN_WITHIN, Work};
 use super::statement::Tx;
 use crate::error::{Result, StoreError};
 
-/// How often a transaction is tried when the engine says that it met another one, or its connection broke before the
-/// commit was sent.
+/// Number of times that a transaction is tried when the engine says that it met another one, or its connection broke
+/// before the commit was sent.
 const TRIES: usize = 4;
 
 /// A PostgreSQL database. Clones share its connections.
@@ -167,7 +167,7 @@ impl Postgres {
         self.run_write(kind.owner, work).await
     }
 
-    /// How a single statement runs that reads: by itself, unless its deadlines have to travel with it.
+    /// Returns how a single statement runs that reads: by itself, unless its deadlines have to travel with it.
     fn mode_of_single(&self, kind: Work) -> Mode {
         if self.is_pooled || kind.needs_transaction() { Mode::Snapshot(kind) } else { Mode::Single }
     }
@@ -179,7 +179,7 @@ impl Postgres {
         self.guarded(self.operations.run(send)).await
     }
 
-    /// How many connections there are and what waits for one.
+    /// Returns how many connections there are and what waits for one.
     pub(super) fn pool_counts(&self) -> PoolCounts {
         let (breaks, is_broken) = self.breaker.counts();
         PoolCounts { breaks, is_broken, ..self.operations.lanes.counts() }

@@ -15,7 +15,7 @@ pub enum Row<'row> {
 }
 
 impl Row<'_> {
-    /// The value of the column at a position, from 0.
+    /// Returns the value of the column at a position, from 0.
     pub fn get<T: FromColumn>(&self, column: usize) -> Result<T> {
         match self {
             Row::Sqlite(row) => Ok(row.get(column)?),
@@ -41,7 +41,7 @@ impl<'row, 'answer> Columns<'row, 'answer> {
         Columns { row, next: position }
     }
 
-    /// The value of the next column.
+    /// Returns the value of the next column.
     pub fn take<T: FromColumn>(&mut self) -> Result<T> {
         self.next += 1;
         self.row.get(self.next - 1)

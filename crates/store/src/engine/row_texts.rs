@@ -18,7 +18,7 @@ const MOST_ROWS: usize = 64;
 
 static MADE: LazyLock<Mutex<HashMap<(&'static str, usize), &'static str>>> = LazyLock::new(Mutex::default);
 
-/// How many of some rows go into the next statement.
+/// Returns how many of some rows go into the next statement.
 pub(super) fn rows_at_once(rows: usize) -> usize {
     match rows.min(MOST_ROWS) {
         few if few <= FEW_ROWS => few,
@@ -27,7 +27,8 @@ pub(super) fn rows_at_once(rows: usize) -> usize {
     }
 }
 
-/// The text for some rows of a width. It is kept for the life of the program: there are as many as texts times eighteen.
+/// Returns the text for some rows of a width. It is kept for the life of the program: there are as many as texts times
+/// eighteen.
 pub(super) fn with_rows(text: &'static str, width: usize, rows: usize) -> &'static str {
     if rows == 1 {
         return text;
@@ -37,7 +38,7 @@ pub(super) fn with_rows(text: &'static str, width: usize, rows: usize) -> &'stat
     made.entry((text, rows)).or_insert_with(|| repeat(text, width, rows).leak())
 }
 
-/// What PostgreSQL reads of a text.
+/// Returns what PostgreSQL reads of a text.
 pub(super) fn of_postgres(text: &str) -> Cow<'_, str> {
     if text.contains(PART_BEGIN) {
         return text.replace(PART_BEGIN, "").replace(PART_END, "").into();
@@ -67,7 +68,7 @@ fn repeat(text: &str, width: usize, rows: usize) -> String {
     several
 }
 
-/// What comes before the brackets of the row, the brackets, and what follows.
+/// Returns what comes before the brackets of the row, the brackets, and what follows.
 fn split(text: &str) -> (&str, &str, &str) {
     const VALUES: &str = "VALUES ";
     let start = text.find(VALUES).map_or(text.len(), |at| at + VALUES.len());

@@ -24,7 +24,7 @@ macro_rules! event_types {
                 }
             }
 
-            /// The type of this name.
+            /// Returns the type of this name.
             pub fn from_name(name: &str) -> Self {
                 match name {
                     $($name => EventType::$variant,)*
@@ -88,7 +88,7 @@ impl NewEvent {
         NewEvent { event_type, time_ms, body: json!({ "group": group_code }) }
     }
 
-    /// The body as it is stored.
+    /// Returns the body as it is stored.
     pub(crate) fn body_text(&self) -> Result<String> {
         serde_json::to_string(&self.body).map_err(|error| StoreError::Database(format!("event body: {error}")))
     }

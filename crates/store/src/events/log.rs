@@ -21,7 +21,7 @@ pub struct EventLog {
 pub struct Event {
     /// The subject.
     pub patient: PatientId,
-    /// Counts the patient's events in this database, from 1.
+    /// Number among the patient's events in this database, from 1.
     pub sequence: i64,
     /// Time at which it happened, ms since 1970.
     pub time_ms: i64,
@@ -29,7 +29,7 @@ pub struct Event {
     pub event_type: EventType,
     /// Data of the type; an empty object after the patient's erasure.
     pub body: Value,
-    /// The place behind it.
+    /// Place behind it, from which reading goes on.
     pub next: Place,
 }
 
@@ -38,7 +38,7 @@ pub struct Event {
 pub struct EventPage {
     /// The events.
     pub events: Vec<Event>,
-    /// Where to read on.
+    /// Cursor from which reading goes on.
     pub next: LogCursor,
     /// Whether there is more now.
     pub more: bool,
@@ -46,16 +46,16 @@ pub struct EventPage {
     pub waits: bool,
 }
 
-/// Who reads a log.
+/// Reader of a log, by which internal events are shown or left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reader {
     /// A client of the interface.
     Client,
-    /// The service itself, which also sees what a row of a board shows and no type for clients shows.
+    /// The service itself, which also follows repeated syncs and latest values.
     Service,
 }
 
-/// What following a cursor led to.
+/// Result of reading from a cursor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Followed {
     /// The events behind it.
@@ -96,8 +96,8 @@ sql! {
     OLDEST_UNREADABLE = "SELECT MIN(time_ms) FROM event WHERE position >= (SELECT position FROM event_horizon)";
 }
 
-/// The row of `store_epoch`, and the horizon.
-struct Life {
+/// The row of `store_epoch`, and the horizon: the position from which on nothing can be read yet.
+struct Extent {
     epoch: String,
     retained_from: i64,
     horizon: i64,
@@ -105,7 +105,7 @@ struct Life {
 }
 
 impl EventLog {
-    /// The log of a database. `delete` is a statement as [`delete_events!`](super::delete_events) makes them.
+    /// Makes the log of a database. `delete` is a statement as [`delete_events!`](super::delete_events) makes them.
     pub(crate) fn new(db: Db, delete: &'static str) -> Self {
         EventLog { db, delete }
     }
@@ -116,7 +116,7 @@ impl EventLog {
         self.follow(cursor, limit, Reader::Client).await
     }
 
-    /// The same for the service itself, with the types that clients are not shown.
+    /// Does the same for the service itself, with the types that clients are not shown.
     pub async fn read_all_after(&self, cursor: &LogCursor, limit: usize) -> Result<Followed> {
         self.follow(cursor, limit, Reader::Service).await
     }
@@ -126,7 +126,7 @@ impl EventLog {
         self.db.read(async move |tx| read_after(tx, &cursor, limit, reader).await).await
     }
 
-    /// Events of one patient behind a number, at most `limit`. Every committed event is seen at once.
+    /// Returns the events of one patient behind a number, at most `limit`. Every committed event is seen at once.
     pub async fn after(&self, patient: &PatientId, sequence: i64, limit: usize) -> Result<Vec<Event>> {
         let patient = patient.clone();
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -138,35 +138,35 @@ impl EventLog {
             .await
     }
 
-    /// Cursor behind every event that can be read now.
+    /// Returns the cursor behind every event that can be read now.
     pub async fn end(&self) -> Result<LogCursor> {
-        let life = self.life().await?;
-        Ok(LogCursor { epoch: life.epoch, place: Place { position: life.horizon, offset: 0 } })
+        let extent = self.extent().await?;
+        Ok(LogCursor { epoch: extent.epoch, place: Place { position: extent.horizon, offset: 0 } })
     }
 
-    /// Cursor before the oldest event that is kept.
+    /// Returns the cursor before the oldest event that is kept.
     pub async fn oldest(&self) -> Result<LogCursor> {
-        let life = self.life().await?;
-        Ok(LogCursor { epoch: life.epoch, place: Place { position: life.retained_from, offset: 0 } })
+        let extent = self.extent().await?;
+        Ok(LogCursor { epoch: extent.epoch, place: Place { position: extent.retained_from, offset: 0 } })
     }
 
-    /// How long the oldest committed event waits that readers do not see yet because an older transaction is still
-    /// running, ms; 0 when there is none.
+    /// Returns the age of the oldest committed event that cannot be read yet because an older transaction is still running,
+    /// ms; 0 when there is none.
     pub async fn lag_ms(&self, now_ms: i64) -> Result<i64> {
         let oldest = self.db.read_single(async |tx| tx.query_opt(OLDEST_UNREADABLE, &[], |row| row.get(0)).await);
         let oldest: Option<Option<i64>> = oldest.await?;
         Ok(oldest.flatten().map_or(0, |time_ms| (now_ms - time_ms).max(0)))
     }
 
-    async fn life(&self) -> Result<Life> {
-        self.db.read_single(async |tx| life(tx).await).await
+    async fn extent(&self) -> Result<Extent> {
+        self.db.read_single(async |tx| extent(tx).await).await
     }
 }
 
-async fn life(tx: &Tx<'_>) -> Result<Life> {
+async fn extent(tx: &Tx<'_>) -> Result<Extent> {
     let read = |row: &Row<'_>| {
         let waits = row.get::<i64>(3)? > 0;
-        Ok(Life { epoch: row.get(0)?, retained_from: row.get(1)?, horizon: row.get(2)?, waits })
+        Ok(Extent { epoch: row.get(0)?, retained_from: row.get(1)?, horizon: row.get(2)?, waits })
     };
     tx.query_opt(EPOCH, &[], read).await?.ok_or_else(|| StoreError::Damaged("the store has no epoch".to_owned()))
 }
@@ -176,14 +176,13 @@ async fn read_after(tx: &Tx<'_>, cursor: &LogCursor, limit: usize, reader: Reade
     // One more than asked for shows whether the last one's position has further rows.
     let rows = i64::try_from(limit.max(1)).unwrap_or(i64::MAX - 1) + 1;
     let params: [&dyn Param; 3] = [&position, &offset, &rows];
-    // Asked together and judged afterwards: nearly every cursor is good, and the second question would cost a round
-    // trip.
-    let (life, mut found) = futures::try_join!(life(tx), tx.query(AFTER, &params, read_event))?;
-    if life.epoch != cursor.epoch {
+    // In one round trip: nearly every cursor is valid, so the rows are nearly always needed.
+    let (extent, mut found) = futures::try_join!(extent(tx), tx.query(AFTER, &params, read_event))?;
+    if extent.epoch != cursor.epoch {
         return Ok(Followed::AnotherStore);
     }
-    // Reported and not passed over: a reader that missed events has to read everything once more.
-    if position < life.retained_from {
+    // Reported, because a reader that has missed events has to read everything once more.
+    if position < extent.retained_from {
         return Ok(Followed::Expired);
     }
     let more = found.len() as i64 == rows;
@@ -192,8 +191,8 @@ async fn read_after(tx: &Tx<'_>, cursor: &LogCursor, limit: usize, reader: Reade
     let is_internal = |event: &Event| matches!(event.event_type, EventType::SyncRepeated | EventType::LatestChanged);
     let is_shown = |event: &Event| reader == Reader::Service || !is_internal(event);
     let events = found.into_iter().map(|(event, _)| event).filter(is_shown).collect();
-    let next = LogCursor { epoch: life.epoch, place: next };
-    Ok(Followed::Page(EventPage { events, next, more, waits: life.waits }))
+    let next = LogCursor { epoch: extent.epoch, place: next };
+    Ok(Followed::Page(EventPage { events, next, more, waits: extent.waits }))
 }
 
 /// Sets the place behind each event; `behind` is the position of the row after the last one. Returns the last place.

@@ -41,7 +41,7 @@ pub use outbox::MessageKey;
 pub(crate) use outbox::StoredMessage;
 pub(crate) use retention::delete_events;
 
-/// Every statement of the log, which both databases have.
+/// Returns every statement of the log, which both databases have.
 #[cfg(test)]
 pub(crate) fn all_texts() -> Vec<&'static str> {
     [append::TEXTS, log::TEXTS, outbox::TEXTS, retention::TEXTS].concat()

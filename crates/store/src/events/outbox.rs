@@ -69,7 +69,7 @@ sql! {
 }
 
 impl MessageKey {
-    /// The key of a message of no patient, from its identifier.
+    /// Returns the key of a message of no patient, from its identifier.
     pub fn of_id(id: &MessageId) -> Self {
         let hash = Sha256::digest(id.as_str());
         let mut start = [0; 8];
@@ -99,12 +99,12 @@ pub(crate) async fn enqueue_of_no_patient(tx: &Tx<'_>, id: &MessageId, created_m
     tx.put(ENQUEUE_OF_NO_PATIENT, &[&MessageKey::of_id(id).sequence, &created_ms, &text]).await
 }
 
-/// The messages about a patient that are not delivered, in their order.
+/// Returns the messages about a patient that are not delivered, in their order.
 pub(crate) async fn of_patient(tx: &Tx<'_>, patient: &PatientId) -> Result<Vec<StoredMessage>> {
     tx.query(OF_PATIENT, &[&patient], read_message).await
 }
 
-/// A message that is not delivered.
+/// Returns a message that is not delivered.
 pub(crate) async fn find(tx: &Tx<'_>, key: &MessageKey) -> Result<Option<StoredMessage>> {
     tx.query_opt(FIND, &[&key.patient, &key.sequence], read_message).await
 }
@@ -130,12 +130,12 @@ impl EventLog {
     }
 }
 
-/// The JSON of a message.
+/// Returns the JSON of a message.
 pub(crate) fn to_text(message: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string(message).map_err(|error| unreadable(&error))
 }
 
-/// A message from its JSON.
+/// Returns a message from its JSON.
 pub(crate) fn from_text<T: serde::de::DeserializeOwned>(text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|error| unreadable(&error))
 }

@@ -28,7 +28,7 @@ sql! {
 }
 
 impl HealthDb {
-    /// The alarms of a patient, in the order in which they were set.
+    /// Returns the alarms of a patient, in the order in which they were set.
     pub async fn alarms(&self, patient: &PatientId) -> Result<Vec<Alarm>> {
         let patient = patient.clone();
         let body =

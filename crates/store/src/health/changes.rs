@@ -140,7 +140,7 @@ pub enum HealthChange {
 }
 
 impl HealthChange {
-    /// The patient that it is about; none when it is about an account or a key.
+    /// Returns the patient that it is about; none when it is about an account or a key.
     pub fn patient(&self) -> Option<&PatientId> {
         match self {
             HealthChange::PutPatient { uuid, .. }

@@ -59,7 +59,7 @@ pub(super) fn judge(data_type: DataType, times_us: (i64, i64), counted: Counted)
     Err(StoreError::damaged_rows(data_type.name(), times_us, &reason))
 }
 
-/// The whole quarters that hold a range: their start, and the end of the last.
+/// Returns the whole quarters that hold a range: their start, and the end of the last.
 pub(super) fn quarters_of(from_us: i64, to_us: i64) -> (i64, i64) {
     let start_of = |time_us: i64| time_us.div_euclid(QUARTER_US).saturating_mul(QUARTER_US);
     (start_of(from_us), start_of(to_us).saturating_add(QUARTER_US))

@@ -43,8 +43,8 @@ impl Prepared {
     }
 }
 
-/// The most rows that one chunk holds, so that a small window decodes little. Waveforms have a hundred rows a second,
-/// and nothing reads a few seconds of them often.
+/// Returns the most rows that one chunk holds, so that a small window decodes little. Waveforms have a hundred rows a
+/// second, and nothing reads a few seconds of them often.
 fn rows_of_a_chunk(data_type: DataType) -> usize {
     if data_type.is_waveform() { 65_536 } else { 8_192 }
 }
@@ -98,8 +98,8 @@ fn numbers_of(patient: &PatientId, arrival: i64, chunk: &Prepared) -> [i64; 6] {
     [block.data_type.number(), block.channel.0, key.first_us, key.last_us, rows, sum]
 }
 
-/// The chunks of all channels that reach into a range (µs, both ends included), in the order they arrived: whole, not
-/// clipped.
+/// Returns the chunks of all channels that reach into a range (µs, both ends included), in the order they arrived:
+/// whole, not clipped.
 pub(crate) async fn overlapping(
     tx: &Tx<'_>,
     patient: &PatientId,
@@ -119,7 +119,7 @@ pub(crate) async fn overlapping(
 }
 
 impl HealthDb {
-    /// The number of chunks of a patient that are not sealed.
+    /// Returns the number of chunks of a patient that are not sealed.
     pub async fn chunk_count(&self, patient: &PatientId) -> Result<u64> {
         let patient = patient.clone();
         let count = self

@@ -66,7 +66,7 @@ pub struct DueRange {
     pub first_us: i64,
     /// Last row, µs.
     pub last_us: i64,
-    /// When it may be folded, ms.
+    /// Time at which it may be folded, ms.
     pub ready_ms: i64,
 }
 
@@ -84,7 +84,7 @@ impl HealthDb {
             .await
     }
 
-    /// How many patients have something due, whether or not somebody folds them.
+    /// Returns how many patients have something due, whether or not somebody folds them.
     pub async fn count_due(&self, now_ms: i64) -> Result<u64> {
         let count: Option<i64> =
             self.db.read(async move |tx| tx.query_opt(COUNT_READY, &[&now_ms], |row| row.get(0)).await).await?;
@@ -106,7 +106,7 @@ impl HealthDb {
         self.db.read(async move |tx| tx.query(FIND_PATIENTS, &[&after, &limit], |row| row.get(0)).await).await
     }
 
-    /// How many syncs of a patient have arrived; 0 when there is no such patient.
+    /// Returns how many syncs of a patient have arrived; 0 when there is no such patient.
     pub async fn arrivals(&self, patient: &PatientId) -> Result<i64> {
         let patient = patient.clone();
         let found =
@@ -144,7 +144,7 @@ impl HealthDb {
         self.db.write_of(owner.as_str(), hold).await.map(drop)
     }
 
-    /// What is due of a patient, by the time of the rows.
+    /// Returns what is due of a patient, by the time of the rows.
     pub async fn due_of(&self, patient: &PatientId, now_ms: i64) -> Result<Vec<DueRange>> {
         Ok(self.dirty_of(patient, now_ms).await?.map(|dirty| dirty.ready).unwrap_or_default())
     }
@@ -156,7 +156,7 @@ impl HealthDb {
     }
 }
 
-/// The failures that come with a claim.
+/// Returns the failures that come with a claim.
 fn read_failures(row: &Row<'_>) -> Result<Failures> {
     let count = |column: usize| Ok::<_, crate::error::StoreError>(row.get::<Option<i64>>(column)?.unwrap_or(0));
     Ok(Failures { runs: count(1)?, panics: count(2)? })

@@ -33,7 +33,7 @@ pub struct DerivationCommit {
     pub due: Vec<DueRange>,
     /// The dirty ranges that it started from; `None` leaves it as it is up to which event ranges were taken in.
     pub dirty: Option<Dirty>,
-    /// When it was computed, ms.
+    /// Time at which it was computed, ms.
     pub now_ms: i64,
     /// Events for readers.
     pub events: Vec<NewEvent>,
@@ -42,7 +42,7 @@ pub struct DerivationCommit {
 }
 
 impl DerivationCommit {
-    /// A commit that changes nothing.
+    /// Makes a commit that changes nothing.
     pub fn nothing(claim: Claim) -> Self {
         DerivationCommit {
             claim,
@@ -133,7 +133,7 @@ impl HealthDb {
         Ok(outcomes)
     }
 
-    /// The latest values of a patient as the database holds them.
+    /// Returns the latest values of a patient as the database holds them.
     pub async fn stored_latest(&self, patient: &PatientId) -> Result<LatestValues> {
         Ok(self.latest_of_patients(vec![patient.to_owned()]).await?.remove(patient).unwrap_or_default())
     }

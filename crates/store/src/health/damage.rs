@@ -105,7 +105,7 @@ impl HealthDb {
         self.db.read(async move |tx| tx.query(LIST, &[&behind as &dyn Param, &limit], |row| row.get(0)).await).await
     }
 
-    /// What is damaged, by what is wrong with it.
+    /// Returns what is damaged, by what is wrong with it.
     pub async fn known_damage(&self) -> Result<Vec<DamagedObjects>> {
         let read = |row: &Row<'_>| {
             Ok(DamagedObjects { fault: row.get(0)?, files: row.get::<i64>(1)? as u64, example: row.get(2)? })
@@ -119,10 +119,10 @@ impl HealthDb {
     /// [`StoreError::Damaged`] when it is not there.
     pub async fn read_sealed_file(&self, path: &str) -> Result<ObjectRead> {
         let opened = self.objects.read(path, None).await?.ok_or_else(|| StoreError::missing_object(path));
-        self.heeding(path, opened).await
+        self.noting_damage(path, opened).await
     }
 
-    /// The size of an object; none when it is not there and nobody needs it.
+    /// Returns the size of an object; none when it is not there and nobody needs it.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when it is a sealed file that is missing.
@@ -134,13 +134,13 @@ impl HealthDb {
         let asked = path.to_owned();
         let in_use = async move |tx: &Tx<'_>| tx.query_opt(IN_USE, &[&asked], |row| row.get::<i64>(0)).await;
         match self.db.read_single(in_use).await? {
-            Some(_) => self.heeding(path, Err(StoreError::missing_object(path))).await,
+            Some(_) => self.noting_damage(path, Err(StoreError::missing_object(path))).await,
             None => Ok(None),
         }
     }
 
     /// Hands on what became of reading a sealed file, and notes it when the file is at fault.
-    pub(crate) async fn heeding<T>(&self, path: &str, read: Result<T>) -> Result<T> {
+    pub(crate) async fn noting_damage<T>(&self, path: &str, read: Result<T>) -> Result<T> {
         if let Err(error) = &read
             && error.is_damage()
         {

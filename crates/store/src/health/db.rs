@@ -51,7 +51,7 @@ impl HealthDb {
         Self::open_with(address, Limits::default(), objects).await
     }
 
-    /// The same with limits to the connections of a PostgreSQL database.
+    /// Does the same with limits to the connections of a PostgreSQL database.
     pub async fn open_with(address: Address, limits: Limits, objects: Objects) -> Result<Self> {
         let db = Db::open("health", address, limits, MIGRATIONS).await?;
         let health = HealthDb { db, objects, open_hours: Arc::default(), whole_files: Verified::default() };
@@ -59,12 +59,12 @@ impl HealthDb {
         Ok(health)
     }
 
-    /// The log of what happens in this database.
+    /// Returns the log of what happens in this database.
     pub fn events(&self) -> EventLog {
         EventLog::new(self.db.clone(), DELETE_EVENTS)
     }
 
-    /// What has been done since the database was opened, for metrics.
+    /// Returns what has been done since the database was opened, for metrics.
     pub fn counts(&self) -> DbCounts {
         self.db.counts()
     }
@@ -75,7 +75,7 @@ impl HealthDb {
         self.db.plan_failure(operation, moment);
     }
 
-    /// The operations whose planned failure has not come yet.
+    /// Returns the operations whose planned failure has not come yet.
     #[cfg(feature = "planned-failures")]
     pub fn failures_to_come(&self) -> Vec<String> {
         self.db.failures_to_come()
@@ -86,7 +86,7 @@ impl HealthDb {
         self.db.check_reading().await
     }
 
-    /// What the engine's own check of its files finds, in its own words; `None` where the engine cannot check.
+    /// Returns what the engine's own check of its files finds, in its own words; `None` where the engine cannot check.
     pub async fn engine_findings(&self) -> Result<Option<Vec<String>>> {
         self.db.engine_findings().await
     }

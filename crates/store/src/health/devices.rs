@@ -26,7 +26,7 @@ pub struct Device {
     pub firmware_version: Option<String>,
     /// Charge, %.
     pub battery_level: Option<i64>,
-    /// When it was last reported, ms.
+    /// Time at which it was last reported, ms.
     pub updated_ms: i64,
 }
 
@@ -44,7 +44,7 @@ pub struct DeviceReport {
 }
 
 impl DeviceReport {
-    /// A bracelet of which nothing else is reported.
+    /// Makes a bracelet of which nothing else is reported.
     pub fn new(serial_number: SerialNumber) -> Self {
         DeviceReport { serial_number, device_type: None, firmware_version: None, battery_level: None }
     }
@@ -77,7 +77,7 @@ sql! {
 }
 
 impl HealthDb {
-    /// The bracelets of a patient, newest first.
+    /// Returns the bracelets of a patient, newest first.
     pub async fn devices(&self, patient: &PatientId) -> Result<Vec<Device>> {
         let patient = patient.clone();
         self.db
@@ -85,7 +85,7 @@ impl HealthDb {
             .await
     }
 
-    /// The newest bracelet of each of these patients, by uuid.
+    /// Returns the newest bracelet of each of these patients, by uuid.
     pub async fn newest_devices(&self, patients: Vec<PatientId>) -> Result<HashMap<PatientId, Device>> {
         // Oldest first, so that the newest is what remains.
         let read = |row: &Row<'_>| {

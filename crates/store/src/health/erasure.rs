@@ -38,7 +38,7 @@ sql! {
 /// A mark that a patient was erased.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErasedPatient {
-    /// When, ms.
+    /// Time, ms.
     pub erased_ms: i64,
     /// What went from this database, by kind.
     pub counts: BTreeMap<String, u64>,
@@ -94,7 +94,7 @@ impl HealthDb {
         Ok(deleted)
     }
 
-    /// The mark of an erased patient.
+    /// Returns the mark of an erased patient.
     pub async fn erased_patient(&self, patient: &PatientId) -> Result<Option<ErasedPatient>> {
         let patient = patient.clone();
         self.db.read(async move |tx| find_mark(tx, &patient).await).await
@@ -160,7 +160,7 @@ async fn erase_rows(tx: &Tx<'_>, patient: &PatientId, at_ms: i64) -> Result<()> 
     tx.execute(ADD_MARK, &[&patient, &counts, &at_ms]).await.map(drop)
 }
 
-/// The periods in which anything of a patient was or could have been sealed.
+/// Returns the periods in which anything of a patient was or could have been sealed.
 async fn periods_with_objects(tx: &Tx<'_>, patient: &PatientId) -> Result<BTreeSet<(DataType, SealedPeriod)>> {
     let read = |row: &crate::engine::Row<'_>| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?));
     let sealed = tx.query(SEALED_PERIODS, &[&patient], read).await?;

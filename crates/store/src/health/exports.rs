@@ -29,7 +29,7 @@ pub struct ExportJob {
     pub actor: AccountId,
     /// What was asked for, JSON.
     pub request: String,
-    /// When, ms.
+    /// Time, ms.
     pub created_ms: i64,
     /// How far it is.
     pub state: ExportState,
@@ -49,7 +49,7 @@ pub enum ExportState {
     },
     /// It was given up.
     Failed {
-        /// Why, for the account that asked.
+        /// Reason, for the account that asked.
         error: String,
     },
 }
@@ -89,7 +89,7 @@ pub enum ExportTurn {
     UnknownPatient,
 }
 
-/// The folder of all archives of a patient.
+/// Returns the folder of all archives of a patient.
 pub fn folder(patient: &PatientId) -> String {
     format!("exports/patient={patient}")
 }
@@ -153,7 +153,7 @@ impl HealthDb {
         self.db.write(async move |tx| tx.execute(SET_LIMIT, &[&patient, &interval_s]).await.map(drop)).await
     }
 
-    /// The export with this identifier.
+    /// Returns the export with this identifier.
     pub async fn export(&self, id: &ExportId) -> Result<Option<ExportJob>> {
         let id = id.clone();
         self.db.read(async move |tx| tx.query_opt(FIND, &[&id], read_job).await).await
@@ -249,7 +249,7 @@ impl HealthDb {
     }
 }
 
-/// The export that a job writes.
+/// Returns the export that a job writes.
 fn export_of(lease: &JobLease) -> ExportId {
     lease.subject.to_export()
 }

@@ -42,7 +42,7 @@ const SETTLING_MS: i64 = 10 * 60 * 1000;
 const SMALL_ROWS: usize = 2_000;
 
 impl NotedHours {
-    /// The hours that the syncs behind a derivation have opened and that were not noted yet.
+    /// Returns the hours that the syncs behind a derivation have opened and that were not noted yet.
     pub fn new_of(&self, commit: &DerivationCommit) -> Vec<OpenHour> {
         let touched = commit.dirty.iter().flat_map(|dirty| &dirty.touched);
         let mut hours: Vec<OpenHour> = Vec::new();

@@ -11,7 +11,7 @@ sql! {
 }
 
 impl HealthDb {
-    /// The identity of the store; none before it is made.
+    /// Returns the identity of the store; none before it is made.
     pub async fn store_id(&self) -> Result<Option<StoreId>> {
         self.db.read(async |tx| tx.query_opt(READ, &[], |row| row.get(0)).await).await
     }

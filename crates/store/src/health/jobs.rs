@@ -121,9 +121,9 @@ pub struct JobFailure {
     pub failures: Failures,
     /// What failed, without anything of a person.
     pub error: String,
-    /// When it failed, ms.
+    /// Time at which it failed, ms.
     pub failed_ms: i64,
-    /// When it may be tried again, ms.
+    /// Time at which it may be tried again, ms.
     pub retry_ms: i64,
     /// The version of the program that gives the work up, where it does.
     pub put_aside: Option<String>,
@@ -151,7 +151,7 @@ pub struct PutAside {
     pub failures: Failures,
     /// What failed last.
     pub error: String,
-    /// When, ms.
+    /// Time, ms.
     pub failed_ms: i64,
     /// The version of the program that put it aside.
     pub version: String,
@@ -198,7 +198,7 @@ impl HealthDb {
             .await
     }
 
-    /// The kinds that have jobs to be claimed, with how many.
+    /// Returns the kinds that have jobs to be claimed, with how many.
     pub async fn due_job_kinds(&self, now_ms: i64) -> Result<Vec<(String, u64)>> {
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get::<i64>(1)? as u64));
         self.db.read_single(async move |tx| tx.query(DUE_KINDS, &[&now_ms], read).await).await
@@ -309,14 +309,14 @@ impl HealthDb {
             .await
     }
 
-    /// How many jobs of a kind there are, in whatever state.
+    /// Returns how many jobs of a kind there are, in whatever state.
     pub async fn count_jobs(&self, kind: JobKind) -> Result<u64> {
         let count =
             self.db.read_single(async move |tx| tx.query_opt(COUNT_OF_KIND, &[&kind.name()], |row| row.get(0)).await);
         Ok(count.await?.unwrap_or(0_i64) as u64)
     }
 
-    /// How many jobs fail, by kind; kinds without any are left out.
+    /// Returns how many jobs fail, by kind; kinds without any are left out.
     pub async fn failing_jobs(&self) -> Result<Vec<FailingJobs>> {
         let read = |row: &Row<'_>| {
             let (failing, put_aside): (i64, i64) = (row.get(1)?, row.get(2)?);
@@ -366,7 +366,7 @@ pub(super) async fn enqueue(
     tx.put(ENQUEUE, &[&kind.name(), &subject, &patient, &now_ms]).await
 }
 
-/// Whether the lease still holds; nobody claims the job until the transaction ends.
+/// Returns whether the lease still holds; nobody claims the job until the transaction ends.
 pub(super) async fn confirm(tx: &Tx<'_>, lease: &JobLease) -> Result<bool> {
     Ok(tx.execute(CONFIRM, &[&lease.kind.name(), &lease.subject, &lease.token]).await? == 1)
 }

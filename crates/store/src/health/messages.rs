@@ -55,7 +55,7 @@ pub(super) async fn drop_details(tx: &Tx<'_>, patient: &PatientId) -> Result<()>
 }
 
 impl HealthDb {
-    /// The entries about a patient that are to be delivered, in the order in which they were committed.
+    /// Returns the entries about a patient that are to be delivered, in the order in which they were committed.
     pub async fn entries_of(&self, patient: &PatientId) -> Result<Vec<PendingEntries>> {
         let patient = patient.clone();
         let read = |stored: StoredMessage| {

@@ -39,6 +39,7 @@ mod settings;
 mod signing_keys;
 mod slots;
 pub(crate) mod stored_chunk;
+mod stored_counts;
 mod stored_derived;
 mod summaries;
 mod sync;

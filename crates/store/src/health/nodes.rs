@@ -43,9 +43,9 @@ sql! {
 /// What a node sees when it looks for work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeView {
-    /// When the next derivation may be claimed, ms.
+    /// Time at which the next derivation may be claimed, ms.
     pub derivations_ms: Option<i64>,
-    /// When the next job may be claimed, ms.
+    /// Time at which the next job may be claimed, ms.
     pub jobs_ms: Option<i64>,
     /// Nodes, this one included.
     pub nodes: u64,
@@ -92,7 +92,7 @@ impl HealthDb {
         self.db.notify(message).await
     }
 
-    /// The beat of each node, by id.
+    /// Returns the beat of each node, by id.
     pub async fn beats(&self) -> Result<Vec<(NodeId, i64)>> {
         self.db.read_single(async |tx| tx.query(BEATS, &[], |row| Ok((row.get(0)?, row.get(1)?))).await).await
     }

@@ -27,7 +27,7 @@ pub struct AuthorizationCode {
     pub scope: String,
     /// SHA-256 of the verifier, as base64url; absent when the client sent none.
     pub challenge: Option<String>,
-    /// When it ends by itself, ms.
+    /// Time at which it ends by itself, ms.
     pub expires_ms: i64,
     /// The family of tokens that it was redeemed for.
     pub family: Option<FamilyId>,
@@ -40,15 +40,15 @@ pub struct OauthRefreshToken {
     pub family: FamilyId,
     /// What it allows, words with blanks between.
     pub scope: String,
-    /// Until when it can be used, ms.
+    /// Time until which it can be used, ms.
     pub refresh_until_ms: i64,
-    /// When it was used, ms.
+    /// Time at which it was used, ms.
     pub replaced_ms: Option<i64>,
     /// The client that it was issued to.
     pub client: Option<ClientId>,
     /// Whose data it opens.
     pub patient: PatientId,
-    /// When the family was ended, ms.
+    /// Time at which the family was ended, ms.
     pub ended_ms: Option<i64>,
 }
 
@@ -118,7 +118,7 @@ impl HealthDb {
             .await
     }
 
-    /// The code with this hash, redeemed or not.
+    /// Returns the code with this hash, redeemed or not.
     pub async fn code(&self, code_hash: &[u8]) -> Result<Option<AuthorizationCode>> {
         let code_hash = code_hash.to_owned();
         self.db.read(async move |tx| tx.query_opt(FIND_CODE, &[&code_hash], read_code).await).await
@@ -148,7 +148,7 @@ impl HealthDb {
             .await
     }
 
-    /// The refresh token with this hash, used or not.
+    /// Returns the refresh token with this hash, used or not.
     pub async fn oauth_refresh_token(&self, token_hash: &[u8]) -> Result<Option<OauthRefreshToken>> {
         let token_hash = token_hash.to_owned();
         self.db.read(async move |tx| find_token(tx, &token_hash).await).await
@@ -198,7 +198,7 @@ impl HealthDb {
             .await
     }
 
-    /// The consents of a patient which a code or a token still rests on.
+    /// Returns the consents of a patient which a code or a token still rests on.
     pub async fn consents_in_use(&self, patient: &PatientId, now_ms: i64) -> Result<Vec<ConsentId>> {
         let patient = patient.clone();
         self.db.read(async move |tx| tx.query(CONSENTS_IN_USE, &[&patient, &now_ms], |row| row.get(0)).await).await

@@ -20,7 +20,7 @@ pub(super) struct OpenHour {
     pub patient: PatientId,
     pub data_type: i64,
     pub hour_us: i64,
-    /// When its chunks can be merged, ms.
+    /// Time at which its chunks can be merged, ms.
     pub ready_ms: i64,
 }
 

@@ -46,7 +46,7 @@ pub struct HealthPatient {
     pub created_ms: i64,
     /// Last change, ms.
     pub updated_ms: i64,
-    /// When the last sync was stored, ms.
+    /// Time at which the last sync was stored, ms.
     pub last_sync_ms: Option<i64>,
 }
 
@@ -92,13 +92,13 @@ sql! {
 }
 
 impl HealthDb {
-    /// The patient with this uuid.
+    /// Returns the patient with this uuid.
     pub async fn patient(&self, uuid: &PatientId) -> Result<Option<HealthPatient>> {
         let uuid = uuid.clone();
         self.db.look_up(async move |tx| tx.query_opt(FIND, &[&uuid], read_checked).await).await
     }
 
-    /// The patients with these uuids, by uuid; the unknown are left out.
+    /// Returns the patients with these uuids, by uuid; the unknown are left out.
     pub async fn patients(&self, uuids: Vec<PatientId>) -> Result<HashMap<PatientId, HealthPatient>> {
         self.db
             .read_by_name(uuids, FIND_ALL, |row| read_checked(row).map(|patient| (patient.uuid.clone(), patient)))
@@ -199,7 +199,7 @@ fn profile_sum(patient: &PatientId, profile: &Profile) -> Result<i64> {
 }
 
 impl Profile {
-    /// The profile after this change of a known one.
+    /// Returns the profile after this change of a known one.
     fn over(&self, known: &Profile) -> Profile {
         Profile {
             birthday: self.birthday.clone().or_else(|| known.birthday.clone()),
@@ -212,7 +212,8 @@ impl Profile {
         }
     }
 
-    /// Whether setting this over what was known changes something that a formula takes: days have to be computed again.
+    /// Returns whether setting this over what was known changes something that a formula takes: days have to be
+    /// computed again.
     fn changes_formulas(&self, known: &Profile) -> bool {
         fn changes<T: PartialEq>(new: Option<&T>, known: Option<&T>) -> bool {
             new.is_some() && new != known

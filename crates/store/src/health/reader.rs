@@ -14,8 +14,8 @@ use crate::ids::PatientId;
 use crate::segment::catalog::segments_between;
 
 impl HealthDb {
-    /// The samples of a patient and type in a range (µs, both ends included): one block for each channel that has
-    /// any, in the order of the channels.
+    /// Returns the samples of a patient and type in a range (µs, both ends included): one block for each channel that
+    /// has any, in the order of the channels.
     ///
     /// What is sealed and what is not are looked up in one snapshot. A segment that is replaced meanwhile can still be
     /// read: dead objects are kept longer than any reading takes.

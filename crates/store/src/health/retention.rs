@@ -56,7 +56,7 @@ pub struct Retirement {
 }
 
 impl HealthDb {
-    /// The value that a setting has for each patient at a time, JSON, by uuid.
+    /// Returns the value that a setting has for each patient at a time, JSON, by uuid.
     pub async fn settings_named(&self, name: SettingName, now_ms: i64) -> Result<Vec<(PatientId, String)>> {
         let name = name.name();
         let read = |row: &Row<'_>| {
@@ -68,7 +68,7 @@ impl HealthDb {
         self.db.read(async move |tx| tx.query(RULES, &[&name, &now_ms], read).await).await
     }
 
-    /// The value that a setting has for a patient at a time, JSON.
+    /// Returns the value that a setting has for a patient at a time, JSON.
     pub async fn setting_at(&self, patient: &PatientId, name: SettingName, now_ms: i64) -> Result<Option<String>> {
         let (patient, name) = (patient.clone(), name.name());
         let read = async move |tx: &Tx<'_>| {
@@ -84,7 +84,7 @@ impl HealthDb {
         self.db.look_up(async move |tx| retired_of(tx, &patient).await).await
     }
 
-    /// How many rows a retirement would remove; none are left after it.
+    /// Returns how many rows a retirement would remove; none are left after it.
     pub async fn rows_to_retire(&self, retirement: &Retirement) -> Result<u64> {
         let Retirement { patient, data_type, before_us } = retirement.clone();
         let count = self.db.read(async move |tx| {

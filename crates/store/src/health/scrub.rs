@@ -17,9 +17,9 @@ pub struct ScrubState {
     pub stage: ScrubStage,
     /// Behind what it goes on within the stage; empty at its beginning.
     pub position: String,
-    /// When the pass began, ms.
+    /// Time at which the pass began, ms.
     pub begun_ms: i64,
-    /// When it ended, ms; absent while it is under way.
+    /// Time at which it ended, ms; absent while it is under way.
     pub ended_ms: Option<i64>,
     /// Sealed files that it has read.
     pub files: i64,
@@ -57,7 +57,7 @@ sql! {
 }
 
 impl HealthDb {
-    /// How far the pass is; none before the first one.
+    /// Returns how far the pass is; none before the first one.
     pub async fn scrub_state(&self) -> Result<Option<ScrubState>> {
         self.db.read(async |tx| tx.query_opt(STATE, &[], read_state).await).await
     }
@@ -80,7 +80,7 @@ impl HealthDb {
         self.db.write(save).await
     }
 
-    /// What the passes have found in rows of the database.
+    /// Returns what the passes have found in rows of the database.
     pub async fn damaged_rows(&self) -> Result<DamagedRowCount> {
         let read = |row: &Row<'_>| Ok(DamagedRowCount { stretches: row.get::<i64>(0)? as u64, example: row.get(1)? });
         Ok(self.db.read(async move |tx| tx.query_opt(COUNT, &[], read).await).await?.unwrap_or_default())

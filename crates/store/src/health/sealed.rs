@@ -21,20 +21,20 @@ impl HealthDb {
             SegmentReader::open(&self.objects, object, *data_type).await
         };
         let opened = opened.await;
-        self.heeding(&object.path, opened).await
+        self.noting_damage(&object.path, opened).await
     }
 
-    /// The same for what writes the rows into another file: damage anywhere in the file must not be taken over.
+    /// Does the same for what writes the rows into another file: damage anywhere in the file must not be taken over.
     pub(crate) async fn open_to_merge(&self, segment: &SegmentRow) -> Result<SegmentReader> {
         let SegmentRow { data_type, object, .. } = segment;
         let compared = verify::compare(&self.objects, object).await;
         let compared = of_rows(compared, data_type.name(), (object.first_us, object.last_us));
-        self.heeding(&object.path, compared).await?;
+        self.noting_damage(&object.path, compared).await?;
         SegmentReader::open(&self.objects, object, *data_type).await
     }
 
-    /// The rows that these segments hold in a range (µs, both ends included); of one channel, or of all. Several
-    /// blocks of a channel follow each other in the order of time.
+    /// Returns the rows that these segments hold in a range (µs, both ends included); of one channel, or of all.
+    /// Several blocks of a channel follow each other in the order of time.
     pub(crate) async fn sealed_rows(
         &self,
         segments: &[SegmentRow],
@@ -49,7 +49,7 @@ impl HealthDb {
             let mut pieces = reader.read(from_us..=to_us, channels)?;
             loop {
                 let blocks = pieces.next().await;
-                let Some(blocks) = self.heeding(&segment.object.path, blocks).await? else { break };
+                let Some(blocks) = self.noting_damage(&segment.object.path, blocks).await? else { break };
                 rows.extend(blocks);
             }
         }

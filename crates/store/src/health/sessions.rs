@@ -36,17 +36,17 @@ pub struct HealthSession {
     pub scope: String,
     /// Identity of the first token of its family.
     pub family: FamilyId,
-    /// When the first token of this family was issued, ms.
+    /// Time at which the first token of this family was issued, ms.
     pub first_issued_ms: i64,
-    /// When this token was issued, ms.
+    /// Time at which this token was issued, ms.
     pub issued_ms: i64,
-    /// When this token ends by itself, ms.
+    /// Time at which this token ends by itself, ms.
     pub expires_ms: i64,
-    /// Until when it can be refreshed, ms.
+    /// Time until which it can be refreshed, ms.
     pub refresh_until_ms: i64,
-    /// When it was refreshed, ms.
+    /// Time at which it was refreshed, ms.
     pub replaced_ms: Option<i64>,
-    /// When it or its family was ended, ms.
+    /// Time at which it or its family was ended, ms.
     pub ended_ms: Option<i64>,
 }
 
@@ -105,14 +105,14 @@ impl HealthDb {
             .await
     }
 
-    /// The session with this identity, ended or not.
+    /// Returns the session with this identity, ended or not.
     pub async fn session(&self, id: &SessionId) -> Result<Option<HealthSession>> {
         let id = id.clone();
         self.db.look_up(async move |tx| find(tx, &id).await).await
     }
 
-    /// The session with this identity, ended or not, and what decides how rows of its patient are taken in. `setting` is
-    /// the name of the setting that says how long rows are kept.
+    /// Returns the session with this identity, ended or not, and what decides how rows of its patient are taken in.
+    /// `setting` is the name of the setting that says how long rows are kept.
     pub async fn calling_session(
         &self,
         id: &SessionId,
@@ -198,7 +198,7 @@ pub(super) async fn hold_patient(tx: &Tx<'_>, patient: &PatientId) -> Result<()>
     }
 }
 
-/// The session of a token that takes another's place.
+/// Returns the session of a token that takes another's place.
 pub(super) fn succeed(old: HealthSession, successor: &Successor) -> HealthSession {
     HealthSession {
         id: successor.id.clone(),

@@ -39,7 +39,7 @@ sql! {
 const LONGEST_DAY_US: i64 = 52 * 3600 * SECOND_US;
 
 impl HealthDb {
-    /// All values of a patient's settings, by name and time.
+    /// Returns all values of a patient's settings, by name and time.
     pub async fn patient_settings(&self, patient: &PatientId) -> Result<Vec<Setting>> {
         let patient = patient.clone();
         self.db

@@ -5,12 +5,12 @@ use crate::error::Result;
 use crate::signing_key::{self, SigningKey};
 
 impl HealthDb {
-    /// All keys, oldest first.
+    /// Returns all keys, oldest first.
     pub async fn signing_keys(&self) -> Result<Vec<SigningKey>> {
         signing_key::list(&self.db).await
     }
 
-    /// Whether anything in this database was sealed with the master key.
+    /// Returns whether anything in this database was sealed with the master key.
     pub async fn holds_sealed(&self) -> Result<bool> {
         signing_key::is_any(&self.db).await
     }

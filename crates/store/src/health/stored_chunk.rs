@@ -59,7 +59,7 @@ impl StoredChunk {
         self.payload.len()
     }
 
-    /// The samples.
+    /// Returns the samples.
     ///
     /// # Errors
     /// [`StoreError::DamagedRows`] when the row or its payload is not what was stored.
@@ -89,7 +89,7 @@ pub(crate) fn check_found(data_type: DataType, found: &[&StoredChunk], (from_us,
     Ok(())
 }
 
-/// The sum of a chunk's row. `content` is that of its payload.
+/// Returns the sum of a chunk's row. `content` is that of its payload.
 pub(super) fn chunk_sum(patient: &PatientId, data_type: DataType, key: &ChunkKey, row_count: i64, content: u32) -> i64 {
     let ChunkKey { channel, first_us, last_us, arrival } = *key;
     let numbers = [data_type.number(), channel.0, first_us, last_us, arrival, row_count];

@@ -40,7 +40,7 @@ impl StoredDerived {
         Self::checked(patient, numbers, sum, columns.take()?)
     }
 
-    /// A row of output, key and version, with its stored sum.
+    /// Makes a row of output, key and version, with its stored sum.
     pub fn checked(
         patient: &PatientId,
         [output, key, version]: [i64; 3],
@@ -62,18 +62,18 @@ impl StoredDerived {
         Ok((patient, stored))
     }
 
-    /// The body of a text.
+    /// Returns the body of a text.
     pub fn text(self) -> Result<String> {
         String::from_utf8(self.body).map_err(|error| StoreError::Damaged(error.to_string()))
     }
 }
 
-/// The sum of a derived value: output, key and version, and the body.
+/// Returns the sum of a derived value: output, key and version, and the body.
 pub(super) fn derived_sum(patient: &PatientId, numbers: [i64; 3], body: &[u8]) -> i64 {
     checksum::of_row(Of::Derived, patient, &numbers, checksum::of_bytes(body))
 }
 
-/// What a row is of, and the time that it covers, µs; days are those of the patient's own calendar.
+/// Returns what a row is of, and the time that it covers, µs; days are those of the patient's own calendar.
 pub(super) fn described(output: i64, key: i64) -> (&'static str, (i64, i64)) {
     let (day, number) = day_of(key);
     // Keys can be damaged themselves.

@@ -166,7 +166,7 @@ impl HealthDb {
         Ok(found.await?.into_iter().filter_map(known).collect())
     }
 
-    /// The quarters that hold samples of a type in a range of local time (µs of the local clock, both ends
+    /// Returns the quarters that hold samples of a type in a range of local time (µs of the local clock, both ends
     /// included), in the order of UTC.
     pub async fn local_quarters(
         &self,

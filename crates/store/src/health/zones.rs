@@ -10,7 +10,7 @@ sql! {
 }
 
 impl HealthDb {
-    /// The zone of a patient's profile; `None` when it is not set or the patient is not known.
+    /// Returns the zone of a patient's profile; `None` when it is not set or the patient is not known.
     pub async fn time_zone(&self, patient: &PatientId) -> Result<Option<String>> {
         let patient = patient.clone();
         let found =

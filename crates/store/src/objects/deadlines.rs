@@ -69,7 +69,7 @@ impl Deadlines {
         answer
     }
 
-    /// The same, of a folder that may be another than it was: what is not there is then away, not deleted.
+    /// Does the same, of a folder that may be another than it was: what is not there is then away, not deleted.
     async fn found<T>(&self, limit: Duration, answer: impl Future<Output = Result<T>>) -> Result<T> {
         match self.asked(limit, answer).await {
             Err(gone @ object_store::Error::NotFound { .. }) => Err(self.mark.check().await.err().unwrap_or(gone)),
@@ -180,8 +180,8 @@ fn limited_items<T: Send + 'static>(
     stream::unfold(Some(items.boxed()), next).boxed()
 }
 
-/// A body that is broken off when nothing of it comes for too long. Only waiting for the store counts: a slow client does
-/// not ask for the next piece.
+/// Returns a body that is broken off when nothing of it comes for too long. Only waiting for the store counts: a slow
+/// client does not ask for the next piece.
 fn without_pauses(
     pieces: BoxStream<'static, Result<Bytes>>,
     silence: Arc<Silence>,

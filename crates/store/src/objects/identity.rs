@@ -11,7 +11,7 @@ use crate::ids::StoreId;
 pub const STORE_ID: &str = "store.id";
 
 impl Objects {
-    /// The identity of the store that these objects belong to; none when they belong to none yet.
+    /// Returns the identity of the store that these objects belong to; none when they belong to none yet.
     pub async fn identity(&self) -> Result<Option<StoreId>> {
         let found = match self.store.get(&location(STORE_ID)?).await {
             Ok(found) => found.bytes().await?,
@@ -36,7 +36,7 @@ impl Objects {
         }
     }
 
-    /// Whether a folder of objects is where it should be; a bucket always is.
+    /// Returns whether a folder of objects is where it should be; a bucket always is.
     pub async fn is_there(&self) -> Result<bool> {
         let Place::Folder(folder) = self.place.clone() else { return Ok(true) };
         blocking(move || Ok(folder.is_dir())).await

@@ -28,7 +28,7 @@ pub enum ByteRange {
 }
 
 impl ByteRange {
-    /// The positions in an object of a size, first and one past the last; none when it has no such byte.
+    /// Returns the positions in an object of a size, first and one past the last; none when it has no such byte.
     pub fn within(self, size: u64) -> Option<std::ops::Range<u64>> {
         let range = match self {
             ByteRange::Between(first, last) => first..last.saturating_add(1).min(size),
@@ -97,7 +97,7 @@ impl Digest {
         self.0.update(bytes);
     }
 
-    /// The digest of all, hexadecimal.
+    /// Returns the digest of all, hexadecimal.
     #[must_use]
     pub fn finish(self) -> String {
         hexadecimal(&self.0.finalize())

@@ -8,8 +8,8 @@ use super::store::{Objects, Place, location};
 use crate::error::Result;
 
 impl Objects {
-    /// An address that the store itself has signed; none when objects lie in a folder, which cannot. `name` is what
-    /// the object is called when it is saved.
+    /// Returns an address that the store itself has signed; none when objects lie in a folder, which cannot. `name` is
+    /// what the object is called when it is saved.
     pub async fn signed_url(&self, path: &str, name: &str, lifetime: Duration) -> Result<Option<String>> {
         let Place::Bucket { signer, prefix } = &self.place else { return Ok(None) };
         let full = if prefix.is_empty() { path.to_owned() } else { format!("{prefix}/{path}") };

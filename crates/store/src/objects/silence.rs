@@ -23,7 +23,7 @@ struct Known {
 }
 
 impl Silence {
-    /// Whether an operation may begin; it must not while the store is silent and another one tries.
+    /// Returns whether an operation may begin; it must not while the store is silent and another one tries.
     pub fn may_ask(&self) -> bool {
         let mut known = self.known();
         let now = Instant::now();
@@ -50,7 +50,7 @@ impl Silence {
         self.known().next_try = Some(Instant::now() + TRY_EVERY);
     }
 
-    /// Whether somebody was answered just now and nobody has waited in vain since.
+    /// Returns whether somebody was answered just now and nobody has waited in vain since.
     pub fn has_answered_recently(&self) -> bool {
         let known = self.known();
         known.next_try.is_none() && known.last_answer.is_some_and(|answer| answer.elapsed() < RECENT)

@@ -29,12 +29,12 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// The end of a file that these bytes are.
+    /// Returns the end of a file that these bytes are.
     pub(super) fn of(bytes: &[u8]) -> Self {
         Tail { bytes: bytes.len() as u64, sum: checksum::of_bytes(bytes) }
     }
 
-    /// Whether these bytes are the end that was written.
+    /// Returns whether these bytes are the end that was written.
     pub(super) fn is(self, bytes: &[u8]) -> bool {
         Tail::of(bytes) == self
     }
@@ -65,7 +65,7 @@ impl BlockSummer {
         }
     }
 
-    /// The text that the file's metadata keep: length of a block, length of everything, and the sums.
+    /// Returns the text that the file's metadata keep: length of a block, length of everything, and the sums.
     pub(super) fn finish(mut self) -> String {
         let covered = self.whole.len() as u64 * BLOCK_BYTES + self.filled;
         if self.filled > 0 {
@@ -118,7 +118,7 @@ impl<'text> BlockSums<'text> {
         }
     }
 
-    /// The whole blocks in which ranges lie, in the order of the file, each once.
+    /// Returns the whole blocks in which ranges lie, in the order of the file, each once.
     pub(super) fn around(&self, ranges: &[Range<u64>]) -> Result<Vec<Range<u64>>> {
         let mut blocks: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
         for range in ranges.iter().filter(|range| !range.is_empty()) {
@@ -157,7 +157,7 @@ impl<'text> BlockSums<'text> {
     }
 }
 
-/// The bytes of ranges out of the blocks that [`BlockSums::around`] found around them.
+/// Returns the bytes of ranges out of the blocks that [`BlockSums::around`] found around them.
 pub(super) fn cut_out(ranges: &[Range<u64>], blocks: &[Range<u64>], data: &[Bytes]) -> Vec<Bytes> {
     let cut = |range: &Range<u64>| {
         let at = blocks.partition_point(|block| block.end < range.end.max(range.start + 1));

@@ -50,7 +50,7 @@ impl SegmentRow {
     }
 }
 
-/// The sum of a catalog row. The numbers are those of type, start of the period, and generation.
+/// Returns the sum of a catalog row. The numbers are those of type, start of the period, and generation.
 fn segment_sum(patient: &PatientId, [data_type, start_us, generation]: [i64; 3], object: &WrittenSegment) -> i64 {
     let (tail_bytes, tail_sum) = tail_columns(object);
     let numbers = [
@@ -141,7 +141,8 @@ sql! {
 }
 
 impl HealthDb {
-    /// The segments of a patient and a type that have samples in a range of times (both ends included), oldest first.
+    /// Returns the segments of a patient and a type that have samples in a range of times (both ends included), oldest
+    /// first.
     pub async fn segments_between(
         &self,
         patient: &PatientId,
@@ -153,7 +154,7 @@ impl HealthDb {
         self.db.read(async move |tx| segments_between(tx, &patient, data_type, from_us, to_us).await).await
     }
 
-    /// The segment of a period, where it has one.
+    /// Returns the segment of a period, where it has one.
     pub async fn segment_of(
         &self,
         patient: &PatientId,
@@ -235,8 +236,8 @@ impl HealthDb {
 }
 
 impl HealthDb {
-    /// The first period of a patient and a type that begins at a time or later, has ended by another one, and has
-    /// chunks.
+    /// Returns the first period of a patient and a type that begins at a time or later, has ended by another one, and
+    /// has chunks.
     pub async fn unsealed_after(
         &self,
         patient: &PatientId,
@@ -257,13 +258,14 @@ impl HealthDb {
     }
 }
 
-/// The set of the types that are sealed by the day: the bits of their numbers, which need not follow one another.
+/// Returns the set of the types that are sealed by the day: the bits of their numbers, which need not follow one
+/// another.
 pub(super) fn types_sealed_by_the_day() -> i64 {
     let daily = DataType::ALL.into_iter().filter(|data_type| data_type.period() == Period::Day);
     daily.fold(0, |set, data_type| set | 1 << data_type.number())
 }
 
-/// The segments that have samples in a range of times (both ends included), oldest first.
+/// Returns the segments that have samples in a range of times (both ends included), oldest first.
 pub(crate) async fn segments_between(
     tx: &Tx<'_>,
     patient: &PatientId,

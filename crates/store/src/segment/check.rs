@@ -45,7 +45,7 @@ pub struct StoredAmount {
 }
 
 impl HealthDb {
-    /// The catalog in the order of the paths, a thousand rows behind a path; an empty path is before all.
+    /// Returns the catalog in the order of the paths, a thousand rows behind a path; an empty path is before all.
     pub async fn segments_by_path(&self, behind: &str) -> Result<Vec<SegmentRow>> {
         let behind = behind.to_owned();
         self.db
@@ -55,7 +55,7 @@ impl HealthDb {
             .await
     }
 
-    /// The segment whose object lies at a path.
+    /// Returns the segment whose object lies at a path.
     pub async fn segment_at(&self, path: &str) -> Result<Option<SegmentRow>> {
         let path = path.to_owned();
         let read = |row: &Row<'_>| read_segment(&mut Columns::of(row));
@@ -80,8 +80,8 @@ impl HealthDb {
             .await
     }
 
-    /// How much of each patient is stored, and how much of that was measured since a time, µs. Who has sealed and
-    /// unsealed samples is there twice.
+    /// Returns how much of each patient is stored, and how much of that was measured since a time, µs. Who has sealed
+    /// and unsealed samples is there twice.
     pub async fn stored_amounts(&self, recent_since_us: i64) -> Result<Vec<StoredAmount>> {
         self.db
             .with_deadlines_of(Work::Scan)
@@ -107,13 +107,13 @@ impl HealthDb {
         self.db.write(async move |tx| Ok(tx.execute(RELEASE, &[&id]).await? > 0)).await
     }
 
-    /// Who holds objects, each with the time at which the hold ends by itself, ms.
+    /// Returns who holds objects, each with the time at which the hold ends by itself, ms.
     pub async fn object_holds(&self, now_ms: i64) -> Result<Vec<(HoldId, i64)>> {
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
         self.db.read(async move |tx| tx.query(HOLDS, &[&now_ms], read).await).await
     }
 
-    /// Until when objects are held at most; none when nobody holds them.
+    /// Returns until when objects are held at most; none when nobody holds them.
     pub async fn objects_held_until(&self, now_ms: i64) -> Result<Option<i64>> {
         let held = self.db.read(async move |tx| tx.query_opt(HELD, &[&now_ms], |row| row.get::<Option<i64>>(0)).await);
         Ok(held.await?.flatten())

@@ -21,7 +21,7 @@ impl std::fmt::Debug for PeriodFile {
 }
 
 impl PeriodFile {
-    /// A file without rows.
+    /// Makes a file without rows.
     pub fn new(patient: PatientId, data_type: DataType, period: SealedPeriod) -> Result<Self> {
         // Neither generation nor random number enters a file.
         let name = SegmentName { patient, data_type, period, generation: 0, random: 0 };
@@ -34,7 +34,7 @@ impl PeriodFile {
         self.encoder.add(blocks)
     }
 
-    /// The last bytes.
+    /// Returns the last bytes.
     pub fn finish(self) -> Result<Vec<u8>> {
         Ok(self.encoder.finish()?.bytes)
     }

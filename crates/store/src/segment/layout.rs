@@ -35,13 +35,13 @@ const PIECES_KEY: &str = "pulseward.pieces";
 const ZONES_KEY: &str = "pulseward.zones";
 const SUMS_KEY: &str = "pulseward.checksums";
 
-/// The settings of a segment's file. Measured in docs/benchmarks.md: integers differenced and packed, zstd at its
-/// lowest level, no dictionary but for columns of few texts.
+/// Returns the settings of a segment's file. Measured in docs/benchmarks.md: integers differenced and packed, zstd at
+/// its lowest level, no dictionary but for columns of few texts.
 pub(super) fn properties(name: &SegmentName) -> Result<WriterProperties> {
     file_properties(name.data_type, &name.patient)
 }
 
-/// The settings of any Parquet file of one patient and type, in a segment or as an answer.
+/// Returns the settings of any Parquet file of one patient and type, in a segment or as an answer.
 pub fn file_properties(data_type: DataType, patient: &PatientId) -> Result<WriterProperties> {
     let level = ZstdLevel::try_new(ZSTD_LEVEL).map_err(|error| StoreError::Damaged(error.to_string()))?;
     let key_values = [
@@ -79,7 +79,7 @@ pub fn file_properties(data_type: DataType, patient: &PatientId) -> Result<Write
     Ok(builder.build())
 }
 
-/// The columns that accompany a signal.
+/// Returns the columns that accompany a signal.
 fn companions(data_type: DataType) -> impl Iterator<Item = &'static str> {
     let beside = data_type.columns().iter().filter(|column| !column.is_signal);
     beside.map(|column| column.name).chain([ZONE])
@@ -112,7 +112,7 @@ struct PieceList {
     pieces: Vec<Vec<i64>>,
 }
 
-/// The metadata entry that lists the pieces.
+/// Returns the metadata entry that lists the pieces.
 pub(super) fn write_pieces(pieces: &[Piece]) -> Result<KeyValue> {
     let mut channels: Vec<Channel> = pieces.iter().flat_map(|piece| &piece.runs).map(|(channel, _)| *channel).collect();
     channels.sort_unstable();
@@ -130,14 +130,14 @@ pub(super) fn write_pieces(pieces: &[Piece]) -> Result<KeyValue> {
     Ok(KeyValue::new(PIECES_KEY.to_owned(), text))
 }
 
-/// The metadata entry that lists the time zones of the rows, so that they are known without reading any.
+/// Returns the metadata entry that lists the time zones of the rows, so that they are known without reading any.
 pub(super) fn write_zones(zones: &BTreeSet<ZoneName>) -> Result<KeyValue> {
     let names: Vec<&str> = zones.iter().map(|zone| &**zone).collect();
     let text = serde_json::to_string(&names).map_err(|error| StoreError::Damaged(error.to_string()))?;
     Ok(KeyValue::new(ZONES_KEY.to_owned(), text))
 }
 
-/// The time zones that a file's metadata list; none in files that were written before they did.
+/// Returns the time zones that a file's metadata list; none in files that were written before they did.
 pub(super) fn read_zones(metadata: Option<&Vec<KeyValue>>) -> Vec<ZoneName> {
     let entry = metadata.into_iter().flatten().find(|entry| entry.key == ZONES_KEY);
     let names: Option<Vec<String>> =
@@ -145,17 +145,17 @@ pub(super) fn read_zones(metadata: Option<&Vec<KeyValue>>) -> Vec<ZoneName> {
     names.unwrap_or_default().into_iter().map(ZoneName::from).collect()
 }
 
-/// The metadata entry that lists the checksums of everything before the metadata.
+/// Returns the metadata entry that lists the checksums of everything before the metadata.
 pub(super) fn write_sums(sums: BlockSummer) -> KeyValue {
     KeyValue::new(SUMS_KEY.to_owned(), sums.finish())
 }
 
-/// The list of checksums; `None` in files that were written before there were any.
+/// Returns the list of checksums; `None` in files that were written before there were any.
 pub(super) fn sums_text(metadata: Option<&Vec<KeyValue>>) -> Option<&str> {
     metadata?.iter().find(|entry| entry.key == SUMS_KEY)?.value.as_deref()
 }
 
-/// The pieces that a file's metadata list.
+/// Returns the pieces that a file's metadata list.
 ///
 /// # Errors
 /// [`StoreError::Damaged`] when there is no such list, or it is of another format or another number of rows.

@@ -21,14 +21,14 @@ pub struct SegmentName {
 }
 
 impl SegmentName {
-    /// The path, in the form that DuckDB, Spark and polars read type, period and patient from.
+    /// Returns the path, in the form that DuckDB, Spark and polars read type, period and patient from.
     pub fn path(&self) -> String {
         let folder = patient_folder(self.data_type, self.period, &self.patient);
         format!("{folder}/{:06}-{:016x}.parquet", self.generation, self.random)
     }
 }
 
-/// The folder of all segments of a patient, type and period.
+/// Returns the folder of all segments of a patient, type and period.
 pub(crate) fn patient_folder(data_type: DataType, period: SealedPeriod, patient: &PatientId) -> String {
     format!("v1/type={}/{}/patient={patient}", data_type.name(), period.folder(data_type))
 }

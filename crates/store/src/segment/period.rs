@@ -15,7 +15,7 @@ pub struct SealedPeriod {
 }
 
 impl SealedPeriod {
-    /// The period of a type in which a time lies.
+    /// Returns the period of a type in which a time lies.
     pub fn of(data_type: DataType, time_us: i64) -> Self {
         let date = utc_date(time_us);
         let (first, next) = match data_type.period() {
@@ -25,7 +25,7 @@ impl SealedPeriod {
         SealedPeriod { start_us: midnight_us(first), end_us: midnight_us(next.unwrap_or(Date::MAX)) }
     }
 
-    /// The folder of the period in an object's path: `day=2026-11-20` or `month=2026-11`.
+    /// Returns the folder of the period in an object's path: `day=2026-11-20` or `month=2026-11`.
     pub(super) fn folder(self, data_type: DataType) -> String {
         let date = self.date_text(data_type);
         match data_type.period() {
@@ -34,7 +34,7 @@ impl SealedPeriod {
         }
     }
 
-    /// The period in UTC: `2026-11-20` or `2026-11`.
+    /// Returns the period in UTC: `2026-11-20` or `2026-11`.
     pub fn date_text(self, data_type: DataType) -> String {
         let date = utc_date(self.start_us);
         match data_type.period() {

@@ -57,7 +57,7 @@ impl Pending {
         Ok(())
     }
 
-    /// The time before which the next piece ends, when it is certain.
+    /// Returns the time before which the next piece ends, when it is certain.
     pub(super) fn next_cut_us(&self) -> Option<i64> {
         let by_channel = self.queues.values().filter_map(|queue| queue.time_of(CHANNEL_ROWS)).min();
         let cut_us = self.time_of_merged_row(PIECE_ROWS, by_channel.unwrap_or(i64::MAX)).or(by_channel)?;
@@ -66,7 +66,7 @@ impl Pending {
         Some(cut_us.max(first_us + 1))
     }
 
-    /// The time of a row in the order of time, when so many rows lie before the given time.
+    /// Returns the time of a row in the order of time, when so many rows lie before the given time.
     fn time_of_merged_row(&self, row: usize, before_us: i64) -> Option<i64> {
         let runs = self.runs_before(before_us);
         let rows: usize = runs.iter().map(|run| run.rows.len()).sum();
@@ -78,7 +78,7 @@ impl Pending {
         Some(*times.select_nth_unstable(row).1)
     }
 
-    /// The rows before a time, channel after channel.
+    /// Returns the rows before a time, channel after channel.
     pub(super) fn runs_before(&self, cut_us: i64) -> Vec<Run<'_>> {
         self.queues.values().flat_map(|queue| queue.runs_before(cut_us)).collect()
     }

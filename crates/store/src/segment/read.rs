@@ -55,7 +55,7 @@ impl SegmentReader {
         of_rows(read.await, data_type.name(), times_us)
     }
 
-    /// The channels that have rows, each once.
+    /// Returns the channels that have rows, each once.
     pub fn channels(&self) -> Vec<Channel> {
         let mut channels: Vec<Channel> = self.pieces.iter().flat_map(|piece| &piece.runs).map(|run| run.0).collect();
         channels.sort_unstable();
@@ -63,12 +63,12 @@ impl SegmentReader {
         channels
     }
 
-    /// The time zones of the rows, in the order of their names.
+    /// Returns the time zones of the rows, in the order of their names.
     pub fn zones(&self) -> Vec<ZoneName> {
         read_zones(self.metadata.metadata().file_metadata().key_value_metadata())
     }
 
-    /// The rows whose times lie in the range, both ends included; of some channels, or of all.
+    /// Returns the rows whose times lie in the range, both ends included; of some channels, or of all.
     ///
     /// Fetches and decodes no more than the pages in which they lie.
     pub fn read(&self, times_us: RangeInclusive<i64>, channels: Option<&[Channel]>) -> Result<SegmentPieces> {
@@ -127,8 +127,8 @@ impl std::fmt::Debug for SegmentPieces {
 }
 
 impl SegmentPieces {
-    /// The next rows: one block for each channel that has any, all later than what was answered before. `None` at
-    /// the end. A block has at most 16,384 rows, all blocks together 262,144.
+    /// Returns the next rows: one block for each channel that has any, all later than what was answered before. `None`
+    /// at the end. A block has at most 16,384 rows, all blocks together 262,144.
     pub async fn next(&mut self) -> Result<Option<Vec<Block>>> {
         let data_type = self.state.as_ref().map_or("rows", |state| state.data_type.name());
         of_rows(self.go_on().await, data_type, self.rows_us)
@@ -162,12 +162,12 @@ impl SegmentPieces {
         }
     }
 
-    /// The path of the file.
+    /// Returns the path of the file.
     pub(super) fn path(&self) -> &str {
         self.file.location().as_ref()
     }
 
-    /// The same as a stream.
+    /// Does the same as a stream.
     pub fn into_stream(self) -> impl Stream<Item = Result<Vec<Block>>> + Send {
         futures::stream::try_unfold(self, |mut pieces| async move {
             Ok(pieces.next().await?.map(|blocks| (blocks, pieces)))

@@ -132,7 +132,7 @@ impl HealthDb {
         published
     }
 
-    /// The number of writings of a period by now, 0 when it has no segment.
+    /// Returns the number of writings of a period by now, 0 when it has no segment.
     async fn generation_now(&self, unsealed: &UnsealedPeriod) -> Result<i64> {
         let UnsealedPeriod { patient, data_type, period } = unsealed.clone();
         let segment = self.db.read(async move |tx| segment_of(tx, &patient, data_type, period.start_us).await);
@@ -184,7 +184,7 @@ impl HealthDb {
     }
 }
 
-/// The chunks of a period in the order of their arrival.
+/// Returns the chunks of a period in the order of their arrival.
 pub(super) async fn chunks_of_period(
     tx: &Tx<'_>,
     patient: &PatientId,
@@ -203,7 +203,7 @@ pub(super) async fn chunks_of_period(
     .await
 }
 
-/// The rows of a chunk. [`StoreError::LeaseLost`] when it has been merged or sealed meanwhile.
+/// Returns the rows of a chunk. [`StoreError::LeaseLost`] when it has been merged or sealed meanwhile.
 pub(super) async fn chunk_block(
     tx: &Tx<'_>,
     patient: &PatientId,

@@ -39,7 +39,7 @@ impl SealedFile {
         &self.location
     }
 
-    /// The metadata, with the places of the pages.
+    /// Returns the metadata, with the places of the pages.
     pub(super) async fn metadata(&self) -> Result<ParquetMetaData> {
         let fetched_at_first = self.tail.map_or(FOOTER_BYTES, |tail| tail.bytes);
         // Of the page index only the places of the pages are wanted: which rows to read, the list of pieces says.
@@ -70,7 +70,7 @@ impl SealedFile {
         }
     }
 
-    /// The bytes of pages, after they have been compared with the checksums that the metadata list.
+    /// Returns the bytes of pages, after they have been compared with the checksums that the metadata list.
     pub(super) async fn pages(&self, metadata: &ParquetMetaData, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         if self.tail.is_none() {
             // A file of before there were checksums, which was read whole and compared with its digest.
@@ -101,7 +101,7 @@ impl SealedFile {
         }
     }
 
-    /// Whether the object has lost its end. Where nobody can say, it has not.
+    /// Returns whether the object has lost its end. Where nobody can say, it has not.
     async fn is_cut_short(&self) -> bool {
         self.objects.store.head(&self.location).await.is_ok_and(|found| found.size < self.bytes)
     }

@@ -24,7 +24,7 @@ use crate::health::reader::merge;
 use crate::health::stored_chunk::ChunkKey;
 use crate::ids::PatientId;
 
-/// How often the catalog is looked at again without having got further.
+/// Number of times that the catalog is looked at again without having got further.
 const LOOKS: usize = 5;
 
 /// What is stored of a period at one moment.
@@ -65,7 +65,7 @@ struct Source {
 }
 
 impl HealthDb {
-    /// What is stored of a period now.
+    /// Returns what is stored of a period now.
     pub async fn period_content(
         &self,
         patient: &PatientId,
@@ -81,7 +81,7 @@ impl HealthDb {
         look.await
     }
 
-    /// The channels that have rows in a period, in their order. Its segment is verified first.
+    /// Returns the channels that have rows in a period, in their order. Its segment is verified first.
     pub async fn channels_of_period(
         &self,
         patient: &PatientId,
@@ -95,7 +95,7 @@ impl HealthDb {
             if let Some(row) = &content.segment {
                 // Before a row is handed out: an export cannot take rows back.
                 let checked = verified.check(&self.objects, &row.object).await;
-                self.heeding(&row.object.path, checked).await?;
+                self.noting_damage(&row.object.path, checked).await?;
                 match self.open_sealed(row).await {
                     Ok(reader) => channels.extend(reader.channels()),
                     Err(StoreError::LeaseLost) => continue,
@@ -109,7 +109,7 @@ impl HealthDb {
         Err(StoreError::LeaseLost)
     }
 
-    /// The rows of a period within a range of times (µs, both ends included), of one channel or of all.
+    /// Returns the rows of a period within a range of times (µs, both ends included), of one channel or of all.
     pub fn period_rows(
         &self,
         patient: &PatientId,
@@ -142,8 +142,8 @@ impl PeriodRows {
         PeriodRows { verified: Some(verified.clone()), ..self }
     }
 
-    /// The next rows: one block for each channel that has any, all later than what was answered before. `None` at the
-    /// end.
+    /// Returns the next rows: one block for each channel that has any, all later than what was answered before. `None`
+    /// at the end.
     ///
     /// # Errors
     /// [`StoreError::LeaseLost`] when what is stored changes faster than it can be read.
@@ -173,7 +173,7 @@ impl PeriodRows {
         let Some(source) = &mut self.source else { return Ok(None) };
         if let Some(pieces) = &mut source.straight {
             let blocks = pieces.next().await;
-            let blocks = self.health.heeding(pieces.path(), blocks).await?;
+            let blocks = self.health.noting_damage(pieces.path(), blocks).await?;
             // What was answered is noted by time, so that a later look goes on behind it whatever the file then looks
             // like.
             let last_us = blocks.iter().flatten().filter_map(Block::last_us).max();
@@ -213,7 +213,7 @@ impl PeriodRows {
             Some(row) => {
                 if let Some(verified) = &self.verified {
                     let checked = verified.check(&self.health.objects, &row.object).await;
-                    self.health.heeding(&row.object.path, checked).await?;
+                    self.health.noting_damage(&row.object.path, checked).await?;
                 }
                 Some(self.health.open_sealed(&row).await?)
             }
@@ -230,7 +230,7 @@ impl PeriodRows {
 }
 
 impl Source {
-    /// The chunks that reach into a range, whole, in the order of their arrival.
+    /// Returns the chunks that reach into a range, whole, in the order of their arrival.
     async fn chunk_rows(
         &mut self,
         health: &HealthDb,

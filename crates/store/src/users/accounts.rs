@@ -1,4 +1,4 @@
-//! Accounts: the people who read and run studies. Patients are not accounts.
+//! Accounts: the people who read and run studies. A patient has no account.
 
 use super::db::UsersDb;
 use super::emails;
@@ -18,7 +18,7 @@ pub struct Account {
     pub id: String,
     /// Address to log in with, in lower case.
     pub email: String,
-    /// What it may do.
+    /// Role, which decides what the account may do.
     pub role: Role,
     /// Given name.
     pub first_name: Option<String>,
@@ -26,9 +26,9 @@ pub struct Account {
     pub last_name: Option<String>,
     /// Argon2id hash in PHC form.
     pub password_hash: String,
-    /// Until when the subscription is active, ms; absent without one.
+    /// End of the subscription, ms; absent without one.
     pub subscription_until_ms: Option<i64>,
-    /// When the account was disabled, ms.
+    /// Time at which the account was disabled, ms.
     pub disabled_ms: Option<i64>,
     /// Creation, ms.
     pub created_ms: i64,
@@ -48,9 +48,9 @@ impl std::fmt::Debug for Account {
 pub struct NewPassword {
     /// Argon2id hash in PHC form.
     pub hash: String,
-    /// Whether an operator chose it, so that its owner has to choose another.
+    /// Set where an operator chose it, so that the owner has to choose another.
     pub must_change: bool,
-    /// The session of the portal that goes on: the one that asked for it.
+    /// Portal session that asked for the change and is not ended by it.
     pub kept_session: Option<PortalSessionId>,
 }
 
@@ -68,21 +68,24 @@ sql! {
     LIST = concat!("SELECT ", account_columns!(), " FROM account ORDER BY created_ms, uuid");
     SET_SUBSCRIPTION = "UPDATE account SET subscription_until_ms = $2, updated_ms = $3 WHERE uuid = $1";
     SET_PASSWORD = "UPDATE account SET password_hash = $2, must_change_password = $4, updated_ms = $3 WHERE uuid = $1";
-    /// An empty name takes the name away.
+    /// An empty name removes the stored one; NULL keeps it.
     SET_NAMES = "UPDATE account SET first_name = NULLIF(COALESCE($2, first_name), ''),
         last_name = NULLIF(COALESCE($3, last_name), ''), updated_ms = $4 WHERE uuid = $1";
     DISABLE = "UPDATE account SET disabled_ms = $2, updated_ms = $2 WHERE uuid = $1 AND disabled_ms IS NULL";
     ENABLE = "UPDATE account SET disabled_ms = NULL, updated_ms = $2 WHERE uuid = $1 AND disabled_ms IS NOT NULL";
-    /// Keys of before: disabling has ended them, and their holders may be others than the account's owner.
+    /// Keys from before the account was disabled stay ended: their holders need not be the owner.
     END_KEYS = "UPDATE api_key SET revoked_ms = $2 WHERE account = $1 AND revoked_ms IS NULL";
-    /// Makes logins of the account wait for the end of the transaction, and waits for those under way.
+    /// Locks the row, which every login of the account locks before it looks at the password.
     HOLD = "UPDATE account SET updated_ms = updated_ms WHERE uuid = $1";
     END_SESSIONS = "UPDATE session SET ended_ms = $2 WHERE owner = $1 AND ended_ms IS NULL";
     END_PORTAL_SESSIONS = "DELETE FROM portal_session WHERE account = $1 AND id <> COALESCE($2, '')";
 }
 
 impl UsersDb {
-    /// Adds an account. [`crate::StoreError::Conflict`] when its e-mail is taken, by an account or by a patient.
+    /// Adds an account.
+    ///
+    /// # Errors
+    /// [`crate::StoreError::Conflict`] when its e-mail is taken, by an account or by a patient.
     pub async fn add_account(&self, account: Account) -> Result<()> {
         self.db
             .write(async move |tx| {
@@ -110,31 +113,31 @@ impl UsersDb {
             .await
     }
 
-    /// The account with this uuid.
+    /// Returns the account with this uuid.
     pub async fn account(&self, uuid: &AccountId) -> Result<Option<Account>> {
         let uuid = uuid.clone();
         self.db.read(async move |tx| tx.query_opt(FIND, &[&uuid], read_account).await).await
     }
 
-    /// The account with this e-mail, which is to be in lower case.
+    /// Returns the account with this e-mail, which has to be in lower case.
     pub async fn account_by_email(&self, email: &str) -> Result<Option<Account>> {
         let email = email.to_owned();
         self.db.read(async move |tx| tx.query_opt(FIND_BY_EMAIL, &[&email], read_account).await).await
     }
 
-    /// All accounts, oldest first.
+    /// Returns all accounts, oldest first.
     pub async fn accounts(&self) -> Result<Vec<Account>> {
         self.db.read(async |tx| tx.query(LIST, &[], read_account).await).await
     }
 
-    /// Sets until when the subscription is active. Whether there is such an account.
+    /// Sets the end of the subscription, ms. Returns whether there is such an account.
     pub async fn set_subscription(&self, uuid: &AccountId, until_ms: Option<i64>, now_ms: i64) -> Result<bool> {
         let uuid = uuid.clone();
         self.db.write(async move |tx| Ok(tx.execute(SET_SUBSCRIPTION, &[&uuid, &until_ms, &now_ms]).await? > 0)).await
     }
 
-    /// Sets the password and ends the account's sessions on the Users Cloud and of the portal, but for the one
-    /// of the portal that is to be kept. Whether there is such an account.
+    /// Sets the password and ends the account's sessions on the Users Cloud and of the portal, except the one to keep.
+    /// Returns whether there is such an account.
     pub async fn set_account_password(&self, uuid: &AccountId, new: NewPassword, now_ms: i64) -> Result<bool> {
         let uuid = uuid.clone();
         let kept = new.kept_session;
@@ -149,8 +152,7 @@ impl UsersDb {
             .await
     }
 
-    /// Sets the names of an account, those that are given; an empty one takes the name away. Whether there is such an
-    /// account.
+    /// Sets the names that are given; an empty one removes the stored name. Returns whether there is such an account.
     pub async fn set_account_names(
         &self,
         uuid: &AccountId,
@@ -164,8 +166,8 @@ impl UsersDb {
             .await
     }
 
-    /// Disables an account, ends its sessions on the Users Cloud, and enqueues for the health database the end of the
-    /// tokens by which it reads on patients' behalf. Whether the account was there and not disabled before.
+    /// Disables an account, ends its sessions, and enqueues the end of its tokens of the Health Cloud. Returns `false` where
+    /// there is no such account or it is disabled already; then nothing is enqueued.
     pub async fn disable_account(&self, uuid: &AccountId, now_ms: i64, message: HealthMessage) -> Result<bool> {
         let uuid = uuid.clone();
         self.db
@@ -181,8 +183,8 @@ impl UsersDb {
             .await
     }
 
-    /// Enables an account that was disabled. Its owner logs in again; what was ended with it stays ended. Whether it was
-    /// there and disabled.
+    /// Enables a disabled account, whose sessions, tokens and keys stay ended. Returns `false` where there is no such account
+    /// or it is not disabled.
     pub async fn enable_account(&self, uuid: &AccountId, now_ms: i64) -> Result<bool> {
         let uuid = uuid.clone();
         self.db
@@ -197,12 +199,12 @@ impl UsersDb {
     }
 }
 
-/// Keeps an account from beginning sessions until the transaction ends. Comes before what a login looks at is changed.
+/// Keeps an account from beginning sessions until the transaction ends. Must precede changes of what a login looks at.
 pub(super) async fn hold_account(tx: &Tx<'_>, account: &AccountId) -> Result<()> {
     tx.execute(HOLD, &[&account]).await.map(drop)
 }
 
-/// Ends the sessions of an account on the Users Cloud and of the portal, but for one of the portal.
+/// Ends the sessions of an account on the Users Cloud and of the portal, except one of the portal.
 pub(super) async fn end_sessions(
     tx: &Tx<'_>,
     account: &AccountId,

@@ -25,11 +25,11 @@ pub struct ApiKey {
     pub name: Option<String>,
     /// Creation, ms.
     pub created_ms: i64,
-    /// When it ends by itself, ms.
+    /// Time at which it ends by itself, ms.
     pub expires_ms: Option<i64>,
-    /// When it was revoked, ms.
+    /// Time at which it was revoked, ms.
     pub revoked_ms: Option<i64>,
-    /// When it was last used, ms, to the minute.
+    /// Time at which it was last used, ms, to the minute.
     pub last_used_ms: Option<i64>,
 }
 
@@ -38,11 +38,11 @@ pub struct ApiKey {
 pub struct KeyHolder {
     /// The key.
     pub key_id: ApiKeyId,
-    /// When the key ends by itself, ms.
+    /// Time at which the key ends by itself, ms.
     pub key_expires_ms: Option<i64>,
-    /// When the key was revoked, ms.
+    /// Time at which the key was revoked, ms.
     pub key_revoked_ms: Option<i64>,
-    /// When the key was last used, ms.
+    /// Time at which the key was last used, ms.
     pub key_last_used_ms: Option<i64>,
     /// Whether the key acts on named groups only.
     pub key_scoped: bool,
@@ -50,9 +50,9 @@ pub struct KeyHolder {
     pub account: AccountId,
     /// Its role.
     pub role: Role,
-    /// Until when its subscription is active, ms.
+    /// Time until which its subscription is active, ms.
     pub subscription_until_ms: Option<i64>,
-    /// When it was disabled, ms.
+    /// Time at which it was disabled, ms.
     pub disabled_ms: Option<i64>,
 }
 
@@ -132,7 +132,7 @@ impl UsersDb {
             .await
     }
 
-    /// Who holds the key with this hash, whether or not it still counts.
+    /// Returns who holds the key with this hash, whether or not it still counts.
     pub async fn key_holder(&self, key_hash: &[u8]) -> Result<Option<KeyHolder>> {
         let key_hash = key_hash.to_owned();
         self.db
@@ -140,19 +140,19 @@ impl UsersDb {
             .await
     }
 
-    /// The key with this record identifier.
+    /// Returns the key with this record identifier.
     pub async fn api_key(&self, id: &ApiKeyId) -> Result<Option<ApiKey>> {
         let id = id.clone();
         self.db.read(async move |tx| tx.query_opt(FIND, &[&id], read_key).await).await
     }
 
-    /// The keys of an account, oldest first.
+    /// Returns the keys of an account, oldest first.
     pub async fn api_keys(&self, account: &AccountId) -> Result<Vec<ApiKey>> {
         let account = account.clone();
         self.db.read(async move |tx| tx.query(LIST, &[&account], read_key).await).await
     }
 
-    /// The groups that each scoped key of an account acts on, as pairs of key and group.
+    /// Returns the groups that each scoped key of an account acts on, as pairs of key and group.
     pub async fn groups_of_keys(&self, account: &AccountId) -> Result<Vec<(ApiKeyId, GroupCode)>> {
         let account = account.clone();
         self.db.read(async move |tx| tx.query(GROUPS, &[&account], |row| Ok((row.get(0)?, row.get(1)?))).await).await

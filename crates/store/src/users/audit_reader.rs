@@ -83,8 +83,8 @@ impl UsersDb {
 }
 
 impl AuditReader {
-    /// The next entries, ascending: at most a thousand, none when those that were looked at are not asked for. `None`
-    /// when there are no further ones. What a scoped key may see is what it may see now.
+    /// Returns the next entries, ascending: at most a thousand, none when those that were looked at are not asked for.
+    /// `None` when there are no further ones. What a scoped key may see is what it may see now.
     pub async fn next_page(&mut self) -> Result<Option<Vec<AuditEntry>>> {
         let Some((time_ms, number)) = self.after else { return Ok(None) };
         let AuditQuery { appears, to_ms, action_type, scoped_key, .. } = self.query.clone();

@@ -110,7 +110,7 @@ impl UsersDb {
             .await
     }
 
-    /// The bracelets that an account may act on with a key, oldest first.
+    /// Returns the bracelets that an account may act on with a key, oldest first.
     pub async fn bracelets(&self, account: &AccountId, key_id: Option<&ApiKeyId>) -> Result<Vec<Bracelet>> {
         let (account, key_id) = (account.clone(), key_id.cloned());
         self.db
@@ -120,7 +120,7 @@ impl UsersDb {
             .await
     }
 
-    /// The bracelet with this serial number, and whether an account may act on it with a key.
+    /// Returns the bracelet with this serial number, and whether an account may act on it with a key.
     pub async fn bracelet(
         &self,
         serial_number: &SerialNumber,
@@ -225,7 +225,7 @@ impl UsersDb {
     }
 }
 
-/// Who wears a bracelet, which is held until the transaction ends.
+/// Returns who wears a bracelet, which is held until the transaction ends.
 async fn wearer(tx: &Tx<'_>, bracelet: &BraceletId) -> Result<Option<PatientId>> {
     if tx.execute(HOLD, &[&bracelet]).await? == 0 {
         return Err(StoreError::Gone("bracelet"));

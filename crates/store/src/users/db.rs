@@ -34,19 +34,19 @@ impl UsersDb {
         Self::open_with(address, Limits::default()).await
     }
 
-    /// The same with limits to the connections of a PostgreSQL database.
+    /// Does the same with limits to the connections of a PostgreSQL database.
     pub async fn open_with(address: Address, limits: Limits) -> Result<Self> {
         let users = UsersDb { db: Db::open("users", address, limits, MIGRATIONS).await? };
         users.events().raise_clock().await?;
         Ok(users)
     }
 
-    /// The log of what happens in this database.
+    /// Returns the log of what happens in this database.
     pub fn events(&self) -> EventLog {
         EventLog::new(self.db.clone(), DELETE_EVENTS)
     }
 
-    /// What has been done since the database was opened, for metrics.
+    /// Returns what has been done since the database was opened, for metrics.
     pub fn counts(&self) -> DbCounts {
         self.db.counts()
     }
@@ -57,7 +57,7 @@ impl UsersDb {
         self.db.plan_failure(operation, moment);
     }
 
-    /// The operations whose planned failure has not come yet.
+    /// Returns the operations whose planned failure has not come yet.
     #[cfg(feature = "planned-failures")]
     pub fn failures_to_come(&self) -> Vec<String> {
         self.db.failures_to_come()
@@ -68,7 +68,7 @@ impl UsersDb {
         self.db.check_reading().await
     }
 
-    /// What the engine's own check of its files finds, in its own words; `None` where the engine cannot check.
+    /// Returns what the engine's own check of its files finds, in its own words; `None` where the engine cannot check.
     pub async fn engine_findings(&self) -> Result<Option<Vec<String>>> {
         self.db.engine_findings().await
     }

@@ -28,7 +28,7 @@ pub type Counts = BTreeMap<String, u64>;
 pub struct Erasure {
     /// Who was erased.
     pub patient: PatientId,
-    /// When, ms.
+    /// Time, ms.
     pub erased_ms: i64,
     /// What went from this database, by kind.
     pub counts: Counts,
@@ -91,7 +91,7 @@ impl UsersDb {
             .await
     }
 
-    /// An erasure; `None` when nobody of this uuid was erased.
+    /// Returns an erasure; `None` when nobody of this uuid was erased.
     pub async fn erasure(&self, patient: &PatientId) -> Result<Option<Erasure>> {
         let patient = patient.clone();
         self.db.read(async move |tx| tx.query_opt(FIND, &[&patient], read_erasure).await).await

@@ -22,7 +22,7 @@ pub struct GroupSetting {
     pub name: String,
     /// Its value.
     pub value: Value,
-    /// Since when it holds, ms.
+    /// Time since which it holds, ms.
     pub valid_from_ms: i64,
 }
 
@@ -69,7 +69,7 @@ pub(super) async fn forget(tx: &Tx<'_>, code: &GroupCode) -> Result<()> {
 }
 
 impl EffectiveSettings {
-    /// What holds for a patient as their groups are in this transaction.
+    /// Returns what holds for a patient as their groups are in this transaction.
     async fn of(&self, tx: &Tx<'_>, patient: &PatientId) -> Result<Map<String, Value>> {
         let read = |row: &crate::engine::Row<'_>| {
             Ok((row.get::<GroupCode>(0)?, row.get::<Option<String>>(1)?, row.get::<Option<String>>(2)?))
@@ -111,7 +111,7 @@ impl EffectiveSettings {
 }
 
 impl UsersDb {
-    /// The settings of a group that were ever set, by name.
+    /// Returns the settings of a group that were ever set, by name.
     pub async fn group_settings(&self, code: &GroupCode) -> Result<Vec<GroupSetting>> {
         let code = code.clone();
         self.db

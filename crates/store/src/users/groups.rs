@@ -76,7 +76,7 @@ impl UsersDb {
             .await
     }
 
-    /// The groups of an account, oldest first; of those, only the ones in the scope of a key when it has one.
+    /// Returns the groups of an account, oldest first; of those, only the ones in the scope of a key when it has one.
     pub async fn groups_of(&self, account: &AccountId, scoped_key: Option<&ApiKeyId>) -> Result<Vec<Group>> {
         let account = account.clone();
         let scoped_key = scoped_key.cloned();

@@ -22,7 +22,7 @@ pub struct StoreIdentity {
 }
 
 impl UsersDb {
-    /// The identity of the store; none before anybody began to make it.
+    /// Returns the identity of the store; none before anybody began to make it.
     pub async fn store_identity(&self) -> Result<Option<StoreIdentity>> {
         let read =
             |row: &crate::engine::Row<'_>| Ok(StoreIdentity { id: row.get(0)?, is_bound: row.get::<i64>(1)? == 1 });

@@ -89,7 +89,7 @@ sql! {
 }
 
 impl UsersDb {
-    /// A group, and whether an account may act on it with a key.
+    /// Returns a group, and whether an account may act on it with a key.
     pub async fn group_access(
         &self,
         code: &GroupCode,
@@ -108,7 +108,7 @@ impl UsersDb {
             .await
     }
 
-    /// A patient's state, and whether an account may act on them with a key.
+    /// Returns a patient's state, and whether an account may act on them with a key.
     pub async fn patient_access(
         &self,
         uuid: &PatientId,
@@ -126,7 +126,7 @@ impl UsersDb {
             .await
     }
 
-    /// The members of a group, longest first.
+    /// Returns the members of a group, longest first.
     pub async fn members(&self, group_code: &GroupCode) -> Result<Vec<Member>> {
         let group_code = group_code.clone();
         self.db

@@ -30,7 +30,7 @@ pub struct HealthMessage {
     pub change: HealthChange,
     /// The entries, stamped at completion.
     pub entries: Vec<NewAuditEntry>,
-    /// When the operation began, ms.
+    /// Time at which the operation began, ms.
     pub created_ms: i64,
 }
 
@@ -43,7 +43,7 @@ pub struct PendingHealthMessage {
     pub change: HealthChange,
     /// The entries, stamped at completion.
     pub entries: Vec<NewAuditEntry>,
-    /// When the operation began, ms.
+    /// Time at which the operation began, ms.
     pub created_ms: i64,
 }
 
@@ -72,7 +72,7 @@ impl HealthMessage {
     }
 }
 
-/// The messages about a patient that are to be delivered, in the order in which they were committed.
+/// Returns the messages about a patient that are to be delivered, in the order in which they were committed.
 pub(super) async fn of_patient(tx: &Tx<'_>, patient: &PatientId) -> Result<Vec<PendingHealthMessage>> {
     outbox::of_patient(tx, patient).await?.into_iter().map(read_message).collect()
 }
@@ -93,14 +93,14 @@ impl UsersDb {
         }
     }
 
-    /// A message that is to be delivered; `None` when it is.
+    /// Returns a message that is to be delivered; `None` when it is.
     pub async fn message(&self, key: &MessageKey) -> Result<Option<PendingHealthMessage>> {
         let key = key.clone();
         let found = self.db.read_single(async move |tx| outbox::find(tx, &key).await).await?;
         found.map(read_message).transpose()
     }
 
-    /// The messages about a patient that are to be delivered, in the order in which they were committed.
+    /// Returns the messages about a patient that are to be delivered, in the order in which they were committed.
     pub async fn messages_of(&self, patient: &PatientId) -> Result<Vec<PendingHealthMessage>> {
         let patient = patient.clone();
         self.db.read_single(async move |tx| of_patient(tx, &patient).await).await

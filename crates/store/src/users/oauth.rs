@@ -20,7 +20,7 @@ pub struct OauthClient {
     pub privacy_policy_url: String,
     /// Creation, ms.
     pub created_ms: i64,
-    /// When it was removed, ms.
+    /// Time at which it was removed, ms.
     pub removed_ms: Option<i64>,
 }
 
@@ -35,7 +35,7 @@ pub struct Consent {
     pub client: ClientId,
     /// For what, words with blanks between.
     pub scope: String,
-    /// When, ms.
+    /// Time, ms.
     pub given_ms: i64,
 }
 
@@ -90,7 +90,7 @@ impl UsersDb {
             .await
     }
 
-    /// The client with this identifier, removed or not, and the addresses that it may be answered at.
+    /// Returns the client with this identifier, removed or not, and the addresses that it may be answered at.
     pub async fn oauth_client(&self, id: &ClientId) -> Result<Option<(OauthClient, Vec<String>)>> {
         let id = id.clone();
         self.db
@@ -101,7 +101,7 @@ impl UsersDb {
             .await
     }
 
-    /// All clients, oldest first, with their addresses.
+    /// Returns all clients, oldest first, with their addresses.
     pub async fn oauth_clients(&self) -> Result<Vec<(OauthClient, Vec<String>)>> {
         self.db
             .read(async |tx| {
@@ -152,7 +152,7 @@ impl UsersDb {
             .await
     }
 
-    /// Whether a consent still holds.
+    /// Returns whether a consent still holds.
     pub async fn consent_stands(&self, id: &ConsentId) -> Result<bool> {
         let id = id.clone();
         let found =
@@ -160,7 +160,7 @@ impl UsersDb {
         Ok(found.is_some())
     }
 
-    /// The consents of a patient in force, oldest first.
+    /// Returns the consents of a patient in force, oldest first.
     pub async fn consents_of(&self, patient: &PatientId) -> Result<Vec<Consent>> {
         let patient = patient.clone();
         self.db

@@ -26,7 +26,7 @@ pub struct Patient {
     pub state: PatientState,
     /// Eight characters to activate and to log in with.
     pub voucher_code: String,
-    /// Until when the voucher can be used, ms.
+    /// Time until which the voucher can be used, ms.
     pub voucher_expires_ms: i64,
     /// Address to log in with, in lower case.
     pub email: Option<String>,
@@ -162,25 +162,25 @@ impl UsersDb {
             .await
     }
 
-    /// The patient with this uuid.
+    /// Returns the patient with this uuid.
     pub async fn patient(&self, uuid: &PatientId) -> Result<Option<Patient>> {
         let uuid = uuid.clone();
         self.db.read(async move |tx| tx.query_opt(FIND, &[&uuid], read_patient).await).await
     }
 
-    /// The patient with this voucher code, used or not.
+    /// Returns the patient with this voucher code, used or not.
     pub async fn patient_by_voucher(&self, voucher_code: &str) -> Result<Option<Patient>> {
         let voucher_code = voucher_code.to_owned();
         self.db.read(async move |tx| tx.query_opt(FIND_BY_VOUCHER, &[&voucher_code], read_patient).await).await
     }
 
-    /// The patient with this e-mail, which is to be in lower case.
+    /// Returns the patient with this e-mail, which is to be in lower case.
     pub async fn patient_by_email(&self, email: &str) -> Result<Option<Patient>> {
         let email = email.to_owned();
         self.db.read(async move |tx| tx.query_opt(FIND_BY_EMAIL, &[&email], read_patient).await).await
     }
 
-    /// The patients with these uuids, by uuid; the unknown are left out.
+    /// Returns the patients with these uuids, by uuid; the unknown are left out.
     pub async fn patients(&self, uuids: Vec<PatientId>) -> Result<HashMap<PatientId, Patient>> {
         self.db
             .read(async move |tx| {
@@ -196,12 +196,12 @@ impl UsersDb {
             .await
     }
 
-    /// Every group with every patient of it, by code and uuid.
+    /// Returns every group with every patient of it, by code and uuid.
     pub async fn groups_of_patients(&self) -> Result<Vec<(GroupCode, PatientId)>> {
         self.db.read(async |tx| tx.query(GROUPS_OF_PATIENTS, &[], |row| Ok((row.get(0)?, row.get(1)?))).await).await
     }
 
-    /// The groups that hold some patients: pairs of a patient and a group's code, in their order.
+    /// Returns the groups that hold some patients: pairs of a patient and a group's code, in their order.
     pub async fn groups_holding(&self, patients: Vec<PatientId>) -> Result<BTreeSet<(PatientId, GroupCode)>> {
         self.db
             .read(async move |tx| {
@@ -217,13 +217,13 @@ impl UsersDb {
             .await
     }
 
-    /// The uuids of the patients of a group, in the order in which they joined.
+    /// Returns the uuids of the patients of a group, in the order in which they joined.
     pub async fn uuids_of(&self, group_code: &GroupCode) -> Result<Vec<PatientId>> {
         let group_code = group_code.clone();
         self.db.read(async move |tx| tx.query(UUIDS_OF_GROUP, &[&group_code], |row| row.get(0)).await).await
     }
 
-    /// The code of the first group that a patient joined.
+    /// Returns the code of the first group that a patient joined.
     pub async fn first_group_of(&self, patient: &PatientId) -> Result<Option<GroupCode>> {
         let patient = patient.clone();
         self.db.read(async move |tx| tx.query_opt(FIRST_GROUP, &[&patient], |row| row.get(0)).await).await

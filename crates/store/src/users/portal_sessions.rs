@@ -27,9 +27,9 @@ pub struct PortalSession {
     pub user_agent: String,
     /// Begin, ms.
     pub created_ms: i64,
-    /// When it was last used, ms, to some seconds.
+    /// Time at which it was last used, ms, to some seconds.
     pub last_seen_ms: i64,
-    /// When it ends whatever happens, ms.
+    /// Time at which it ends whatever happens, ms.
     pub ends_ms: i64,
 }
 
@@ -40,9 +40,9 @@ pub struct PortalHolder {
     pub session: PortalSession,
     /// The account's role.
     pub role: Role,
-    /// Until when its subscription is active, ms.
+    /// Time until which its subscription is active, ms.
     pub subscription_until_ms: Option<i64>,
-    /// When it was disabled, ms.
+    /// Time at which it was disabled, ms.
     pub disabled_ms: Option<i64>,
     /// Whether an operator chose the password.
     pub must_change_password: bool,
@@ -119,14 +119,15 @@ impl UsersDb {
             .await
     }
 
-    /// The session whose cookie has this hash, and whose it is; whether it still counts is for the caller to see.
+    /// Returns the session whose cookie has this hash, and whose it is; whether it still counts is for the caller to
+    /// see.
     pub async fn portal_holder(&self, token_hash: &[u8]) -> Result<Option<PortalHolder>> {
         let token_hash = token_hash.to_owned();
         self.db.look_up(async move |tx| tx.query_opt(HOLDER, &[&token_hash], read_holder).await).await
     }
 
-    /// The sessions of an account that have not ended by themselves, oldest first: neither by their time nor, unless
-    /// they only read, because nobody has used them since `idle_since_ms`.
+    /// Returns the sessions of an account that have not ended by themselves, oldest first: neither by their time nor,
+    /// unless they only read, because nobody has used them since `idle_since_ms`.
     pub async fn portal_sessions(
         &self,
         account: &AccountId,

@@ -23,17 +23,17 @@ pub struct Session {
     pub owner: UserId,
     /// Identity of the first token of its family: of the login.
     pub family: FamilyId,
-    /// When the first token of this family was issued, ms.
+    /// Time at which the first token of this family was issued, ms.
     pub first_issued_ms: i64,
-    /// When this token was issued, ms.
+    /// Time at which this token was issued, ms.
     pub issued_ms: i64,
-    /// When this token ends by itself, ms.
+    /// Time at which this token ends by itself, ms.
     pub expires_ms: i64,
-    /// Until when it can be refreshed, ms.
+    /// Time until which it can be refreshed, ms.
     pub refresh_until_ms: i64,
-    /// When it was refreshed, ms.
+    /// Time at which it was refreshed, ms.
     pub replaced_ms: Option<i64>,
-    /// When it or its family was ended, ms.
+    /// Time at which it or its family was ended, ms.
     pub ended_ms: Option<i64>,
 }
 
@@ -101,7 +101,7 @@ impl UsersDb {
             .await
     }
 
-    /// The session with this identity, ended or not.
+    /// Returns the session with this identity, ended or not.
     pub async fn session(&self, id: &SessionId) -> Result<Option<Session>> {
         let id = id.clone();
         self.db.look_up(async move |tx| find(tx, &id).await).await
@@ -181,12 +181,12 @@ async fn hold_person(tx: &Tx<'_>, owner: &User, password_hash: &str) -> Result<b
     }
 }
 
-/// The same for a patient.
+/// Does the same for a patient.
 pub(super) async fn hold_patient(tx: &Tx<'_>, patient: &PatientId, password_hash: &str) -> Result<bool> {
     Ok(tx.execute(HOLD_PATIENT, &[&patient, &password_hash]).await? > 0)
 }
 
-/// The same for an account.
+/// Does the same for an account.
 pub(super) async fn hold_account(tx: &Tx<'_>, account: &AccountId, password_hash: &str) -> Result<bool> {
     Ok(tx.execute(HOLD_ACCOUNT, &[&account, &password_hash]).await? > 0)
 }

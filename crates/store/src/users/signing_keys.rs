@@ -5,12 +5,12 @@ use crate::error::Result;
 use crate::signing_key::{self, SigningKey};
 
 impl UsersDb {
-    /// All keys, oldest first.
+    /// Returns all keys, oldest first.
     pub async fn signing_keys(&self) -> Result<Vec<SigningKey>> {
         signing_key::list(&self.db).await
     }
 
-    /// Whether anything in this database was sealed with the master key: a key that signs or a second factor.
+    /// Returns whether anything in this database was sealed with the master key: a key that signs or a second factor.
     pub async fn holds_sealed(&self) -> Result<bool> {
         Ok(signing_key::is_any(&self.db).await? || self.has_totp().await?)
     }

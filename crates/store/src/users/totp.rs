@@ -12,7 +12,7 @@ use crate::texts::sql;
 pub struct Totp {
     /// The secret, sealed.
     pub sealed_secret: Vec<u8>,
-    /// When a first code was given, ms.
+    /// Time at which a first code was given, ms.
     pub confirmed_ms: Option<i64>,
     /// Number of the last step whose code was used.
     pub last_step: i64,
@@ -38,7 +38,7 @@ impl UsersDb {
         self.db.write(async move |tx| Ok(tx.execute(PUT, &[&account, &sealed_secret]).await? > 0)).await
     }
 
-    /// The second factor of an account, confirmed or not.
+    /// Returns the second factor of an account, confirmed or not.
     pub async fn totp(&self, account: &AccountId) -> Result<Option<Totp>> {
         let account = account.clone();
         self.db
@@ -51,12 +51,12 @@ impl UsersDb {
             .await
     }
 
-    /// The sealed secrets of all accounts that have one, confirmed or not.
+    /// Returns the sealed secrets of all accounts that have one, confirmed or not.
     pub async fn sealed_totp_secrets(&self) -> Result<Vec<(AccountId, Vec<u8>)>> {
         self.db.read(async |tx| tx.query(ALL, &[], |row| Ok((row.get(0)?, row.get(1)?))).await).await
     }
 
-    /// Whether any account has a second factor, confirmed or not.
+    /// Returns whether any account has a second factor, confirmed or not.
     pub(super) async fn has_totp(&self) -> Result<bool> {
         self.db.read(async |tx| Ok(tx.query_opt(ANY, &[], |_| Ok(())).await?.is_some())).await
     }

@@ -38,7 +38,7 @@ pub struct Postgres {
     pub url: String,
 }
 
-/// Why there is no PostgreSQL to test with.
+/// Reason why there is no PostgreSQL to test with.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum PostgresError {
     /// The server's programs are not installed.
@@ -64,8 +64,8 @@ pub(super) struct Cluster {
 }
 
 impl Postgres {
-    /// A fresh, empty database on the cluster of this program. `None`, after saying so loudly, when PostgreSQL is
-    /// not installed.
+    /// Returns a fresh, empty database on the cluster of this program. `None`, after saying so loudly, when PostgreSQL
+    /// is not installed.
     ///
     /// # Panics
     /// When the variable `CI` is set and there is no PostgreSQL, or when there is one that does not work.
@@ -109,7 +109,7 @@ impl Postgres {
         }
     }
 
-    /// How many connections to this database have given themselves a name.
+    /// Returns how many connections to this database have given themselves a name.
     ///
     /// # Panics
     /// When the server does not answer.
@@ -134,7 +134,7 @@ impl Postgres {
         OpenTransaction::begin(&Self::cluster().programs, &self.url, statement)
     }
 
-    /// How many connections that have given themselves a name are in a transaction and do nothing.
+    /// Returns how many connections that have given themselves a name are in a transaction and do nothing.
     ///
     /// # Panics
     /// When the server does not answer.
@@ -142,7 +142,7 @@ impl Postgres {
         self.count(&format!("SELECT COUNT(*) FROM {} AND state LIKE 'idle in transaction%'", sessions(application)))
     }
 
-    /// How many statements of connections that have given themselves a name wait for a lock.
+    /// Returns how many statements of connections that have given themselves a name wait for a lock.
     ///
     /// # Panics
     /// When the server does not answer.
@@ -154,7 +154,7 @@ impl Postgres {
         count(&Self::cluster().programs, &self.url, question)
     }
 
-    /// The present end of the server's log.
+    /// Returns the present end of the server's log.
     ///
     /// # Panics
     /// When the log cannot be read.
@@ -201,7 +201,7 @@ impl Postgres {
         path.split('?').next().unwrap_or_default()
     }
 
-    /// The cluster that every value of this type comes from.
+    /// Returns the cluster that every value of this type comes from.
     fn cluster() -> &'static Cluster {
         let Some(Ok(cluster)) = CLUSTER.get() else { panic!("no cluster runs") };
         cluster
@@ -262,12 +262,12 @@ impl Cluster {
     }
 }
 
-/// The server's list of connections to a database by the name that they gave themselves.
+/// Returns the server's list of connections to a database by the name that they gave themselves.
 fn sessions(application: &str) -> String {
     format!("pg_stat_activity WHERE application_name = '{application}' AND datname = current_database()")
 }
 
-/// A number that a database answers.
+/// Returns a number that a database answers.
 pub(super) fn count(programs: &Path, url: &str, question: &str) -> usize {
     let output = Command::new(programs.join("psql")).args(["-X", "-A", "-t", "-c", question, url]).output();
     let output = output.unwrap_or_else(|error| panic!("psql: {error}"));
@@ -279,7 +279,7 @@ pub(super) fn url_of(port: u16, database: &str) -> String {
     format!("postgres://pulseward@127.0.0.1:{port}/{database}?sslmode=disable")
 }
 
-/// The folder of the newest server's programs.
+/// Returns the folder of the newest server's programs.
 fn find_programs() -> Option<PathBuf> {
     let installed = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = installed.map(|version| version.path().join("bin")).collect();
@@ -289,7 +289,7 @@ fn find_programs() -> Option<PathBuf> {
     folders.into_iter().find(|folder| folder.join("initdb").is_file())
 }
 
-/// A folder that the server's user owns, outside any folder that only root can pass.
+/// Returns a folder that the server's user owns, outside any folder that only root can pass.
 pub(super) fn make_folder() -> Result<PathBuf, PostgresError> {
     let folder = tempfile::Builder::new().prefix("pulseward-postgres-").tempdir();
     let folder = folder.map_err(|error| failed("mkdir", error))?.keep();
@@ -299,7 +299,7 @@ pub(super) fn make_folder() -> Result<PathBuf, PostgresError> {
     Ok(folder)
 }
 
-/// A program, run as a user that the server lets run it.
+/// Returns a program, run as a user that the server lets run it.
 pub(super) fn as_server_user(program: &Path) -> Command {
     let mut command = if is_root() {
         let mut command = Command::new("runuser");

@@ -19,7 +19,7 @@ pub struct FailoverProxy {
 #[derive(Debug, Default)]
 struct Shared {
     ended: AtomicBool,
-    /// How often the server was replaced.
+    /// Number of times that the server was replaced.
     replaced: AtomicUsize,
     /// Connections that a client found dead.
     found_dead: AtomicUsize,
@@ -65,12 +65,12 @@ impl FailoverProxy {
         *self.shared.lost_commit.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
     }
 
-    /// Whether a commit that was to be lost has been.
+    /// Returns whether a commit that was to be lost has been.
     pub fn has_lost_commit(&self) -> bool {
         self.shared.lost_commit.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
-    /// How many connections a client has found dead.
+    /// Returns how many connections a client has found dead.
     pub fn found_dead(&self) -> usize {
         self.shared.found_dead.load(Ordering::SeqCst)
     }

@@ -116,7 +116,7 @@ fn sets_timeout(piece: &str) -> bool {
     setting.is_some_and(|setting| setting.ends_with("_timeout"))
 }
 
-/// A semicolon inside a constant cuts too, so that at worst too many are counted.
+/// Returns a semicolon inside a constant cuts too, so that at worst too many are counted.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     text.split(';').map(str::trim).filter(|piece| !piece.is_empty())
 }

@@ -53,7 +53,7 @@ impl OwnServer {
         self.cluster.fresh_database().unwrap_or_else(|error| panic!("{error}")).url
     }
 
-    /// The folder with the files of a database, after everything that it holds has been written to them.
+    /// Returns the folder with the files of a database, after everything that it holds has been written to them.
     ///
     /// # Panics
     /// When the server does not answer.
@@ -71,7 +71,7 @@ impl OwnServer {
         self.cluster.port
     }
 
-    /// How many connections of the service there are.
+    /// Returns how many connections of the service there are.
     ///
     /// # Panics
     /// When the server does not answer.
@@ -147,14 +147,14 @@ impl OwnServer {
         self.cluster.log.parent().map(PathBuf::from).unwrap_or_default()
     }
 
-    /// The process that starts the others.
+    /// Returns the process that starts the others.
     fn first_process(&self) -> String {
         let file = std::fs::read_to_string(self.folder().join("data/postmaster.pid"));
         let file = file.unwrap_or_else(|error| panic!("{}", failed("postmaster.pid", error)));
         file.lines().next().unwrap_or_default().trim().to_owned()
     }
 
-    /// All processes of this server, the first one included.
+    /// Returns all processes of this server, the first one included.
     fn processes(&self) -> Vec<String> {
         let first = self.first_process();
         let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();

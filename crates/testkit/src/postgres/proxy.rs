@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-/// How long an answer is held before the client gets it.
+/// Time for which an answer is held before the client gets it.
 const HELD: Duration = Duration::from_millis(20);
 const STARTUP_PROTOCOL: i32 = 196_608;
 
@@ -31,7 +31,7 @@ pub struct CountingProxy {
 /// What passed through a proxy within a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// How often the client waited for the server, one wait after the other.
+    /// Number of times that the client waited for the server, one wait after the other.
     pub round_trips: u32,
     /// Batches that were answered, those that did not wait for each other included.
     pub batches: u32,
@@ -51,7 +51,7 @@ struct Counts {
     traffic: Traffic,
     /// Number of the present window; batches of an earlier one do not count.
     window: u32,
-    /// When a client has last sent a batch.
+    /// Time at which a client has last sent a batch.
     last_batch: Instant,
     /// Client ports that the server sees.
     ports: BTreeSet<u16>,
@@ -108,17 +108,17 @@ impl CountingProxy {
         counts.window += 1;
     }
 
-    /// What has passed within the window.
+    /// Returns what has passed within the window.
     pub fn traffic(&self) -> Traffic {
         self.shared.counts().traffic
     }
 
-    /// Whether the server sees this client port as one of the proxy's connections.
+    /// Returns whether the server sees this client port as one of the proxy's connections.
     pub fn has_port(&self, port: u16) -> bool {
         self.shared.counts().ports.contains(&port)
     }
 
-    /// How long no client has sent anything.
+    /// Returns how long no client has sent anything.
     pub fn quiet_for(&self) -> Duration {
         self.shared.counts().last_batch.elapsed()
     }
@@ -242,7 +242,7 @@ fn count_answer(types: &[u8], counts: &mut Counts, batches: &Mutex<VecDeque<Batc
     }
 }
 
-/// The first message of a client, which alone has no type.
+/// Returns the first message of a client, which alone has no type.
 fn read_startup(client: &mut impl Read) -> std::io::Result<Vec<u8>> {
     let mut head = [0; 8];
     client.read_exact(&mut head)?;
@@ -264,7 +264,7 @@ struct Messages {
 }
 
 impl Messages {
-    /// The next messages that are complete, and their types; `None` at the end.
+    /// Returns the next messages that are complete, and their types; `None` at the end.
     fn read(&mut self, stream: &mut impl Read) -> std::io::Result<Option<(Vec<u8>, Vec<u8>)>> {
         let mut chunk = [0; 16 * 1024];
         loop {
@@ -282,7 +282,7 @@ impl Messages {
     }
 }
 
-/// Where the last complete message ends, and the types of the complete ones.
+/// Returns where the last complete message ends, and the types of the complete ones.
 fn complete(bytes: &[u8]) -> (usize, Vec<u8>) {
     let (mut end, mut types) = (0, Vec::new());
     while let Some(head) = bytes.get(end..end + 5) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How often a cut link looks whether it is mended.
+/// Interval at which a cut link looks whether it is mended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// A running proxy. It takes no further connection once it is dropped.

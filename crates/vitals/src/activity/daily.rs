@@ -20,7 +20,7 @@ pub struct ActivityRow {
 }
 
 impl ActivityRow {
-    /// The period when it makes sense, else 0 s.
+    /// Returns the period when it makes sense, else 0 s.
     pub(super) fn sound_duration_s(&self) -> f64 {
         if self.duration_s.is_finite() { self.duration_s.max(0.0) } else { 0.0 }
     }

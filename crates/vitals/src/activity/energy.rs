@@ -25,7 +25,7 @@ pub struct Body {
 }
 
 impl Body {
-    /// Whether it is a person's: the formulas mean nothing for others.
+    /// Returns whether it is a person's: the formulas mean nothing for others.
     fn plausible(&self) -> bool {
         // Heights in metres or weights in grams would give plausible-looking nonsense.
         (0.0..=130.0).contains(&self.age_years)

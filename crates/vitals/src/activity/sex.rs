@@ -13,7 +13,7 @@ pub enum Sex {
 }
 
 impl Sex {
-    /// The value for this sex out of a woman's and a man's.
+    /// Returns the value for this sex out of a woman's and a man's.
     pub(super) fn choose(self, female: f64, male: f64) -> f64 {
         match self {
             Self::Female => female,

@@ -69,7 +69,7 @@ fn cosen(pairs: &[(f64, f64)], mean_ms: f64) -> Option<f64> {
     finite(entropy + (2.0 * tolerance_ms).ln() - mean_ms.ln())
 }
 
-/// How many pairs of intervals match within the tolerance, and how many of those match together
+/// Returns how many pairs of intervals match within the tolerance, and how many of those match together
 /// with their successors.
 fn matches(pairs: &[(f64, f64)], tolerance_ms: f64) -> (u32, u32) {
     // Two plain lists, so that the inner loop compares several pairs at once.
@@ -86,7 +86,7 @@ fn matches(pairs: &[(f64, f64)], tolerance_ms: f64) -> (u32, u32) {
     (first_matches, both_match)
 }
 
-/// The least tolerance at which five pairs match together with their successors.
+/// Returns the least tolerance at which five pairs match together with their successors.
 fn widened_tolerance(pairs: &[(f64, f64)]) -> Option<f64> {
     let mut needed: Vec<f64> = Vec::with_capacity(pairs.len() * pairs.len() / 2);
     for (i, one) in pairs.iter().enumerate() {

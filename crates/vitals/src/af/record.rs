@@ -159,14 +159,14 @@ fn rounded(value: f64, steps_per_unit: f64) -> f64 {
 pub struct StoredRecord {
     /// The record.
     pub record: AfRecord,
-    /// When a record of that time was first there, ms.
+    /// Time at which a record of that time was first there, ms.
     pub created_ms: i64,
-    /// When it last changed, ms.
+    /// Time at which it last changed, ms.
     pub updated_ms: i64,
 }
 
-/// The records of one UTC hour from its intervals, which ascend in time; each with the offset that `offset_s` gives
-/// of its first beat.
+/// Returns the records of one UTC hour from its intervals, which ascend in time; each with the offset that `offset_s`
+/// gives of its first beat.
 pub fn records_of_hour(beats: &[Beat], mut offset_s: impl FnMut(i64) -> i32) -> Vec<AfRecord> {
     classify(beats).iter().map(|window| AfRecord::of(window, offset_s(window.time_ms))).collect()
 }
@@ -184,7 +184,7 @@ pub fn with_times(new: Vec<AfRecord>, old: &[StoredRecord], now_ms: i64) -> Vec<
     new.into_iter().map(stored).collect()
 }
 
-/// The records of an hour as bytes; empty when there are none.
+/// Returns the records of an hour as bytes; empty when there are none.
 pub fn pack_hour(records: &[StoredRecord]) -> Vec<u8> {
     let Some(first) = records.first() else { return Vec::new() };
     let mut packer = Packer::with_capacity(8 + records.len() * 40);
@@ -203,7 +203,7 @@ pub fn pack_hour(records: &[StoredRecord]) -> Vec<u8> {
     packer.into_bytes()
 }
 
-/// The records that [`pack_hour`] made the bytes of; None when they are not such, or of another version.
+/// Returns the records that [`pack_hour`] made the bytes of; None when they are not such, or of another version.
 pub fn unpack_hour(bytes: &[u8]) -> Option<Vec<StoredRecord>> {
     let mut unpacker = Unpacker::new(bytes);
     if unpacker.byte()? != FORMAT {

@@ -30,7 +30,7 @@ fn any_beats() -> impl Strategy<Value = Vec<Beat>> {
     )
 }
 
-/// The features written out: medians by sorting, matches by comparing every pair of pairs.
+/// Returns the features written out: medians by sorting, matches by comparing every pair of pairs.
 fn slow_features(beats: &[Beat]) -> Option<Features> {
     let is_good = |at: usize| plausible(&beats[at]);
     let is_joined =

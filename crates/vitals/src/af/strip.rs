@@ -11,8 +11,8 @@ const BOTTOM: f64 = 28.0;
 const TOP: f64 = 28.0;
 const LEAST_TOP_MS: f64 = 1200.0;
 
-/// An SVG of the intervals of a window, which ascend in time. Intervals that are not good are hollow. `title` is shown
-/// above and has to be free of markup.
+/// Returns an SVG of the intervals of a window, which ascend in time. Intervals that are not good are hollow. `title`
+/// is shown above and has to be free of markup.
 pub fn strip_svg(beats: &[Beat], title: &str) -> String {
     let start_ms = beats.first().map_or(0, |beat| beat.time_ms);
     let span_ms = beats.last().map_or(1, |beat| (beat.time_ms - start_ms).max(1)) as f64;

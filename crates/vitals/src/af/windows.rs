@@ -142,7 +142,7 @@ fn window(welch: &mut Welch, beats: &[Beat]) -> AfWindow {
     }
 }
 
-/// The good intervals of a window. Unlike [`crate::hrv::clean`] this drops none for differing
+/// Returns the good intervals of a window. Unlike [`crate::hrv::clean`] this drops none for differing
 /// from its neighbours: in fibrillation they all do.
 fn good_intervals(beats: &[Beat]) -> Cleaned {
     let mut good = Cleaned { total: beats.len(), ..Cleaned::default() };

@@ -66,23 +66,23 @@ pub struct ActivityCell {
 }
 
 impl ActivityCell {
-    /// Whether most rows were on the wrist.
+    /// Returns whether most rows were on the wrist.
     pub fn is_wearing(&self) -> bool {
         // More than half, so that a window in which the bracelet was put on at the middle counts as not worn.
         self.worn * 2 > self.rows
     }
 
-    /// Whether the bracelet was charging in most rows.
+    /// Returns whether the bracelet was charging in most rows.
     pub fn is_charging(&self) -> bool {
         self.charging * 2 > self.rows
     }
 
-    /// Whether the battery was low in most rows.
+    /// Returns whether the battery was low in most rows.
     pub fn is_low_battery(&self) -> bool {
         self.low_battery * 2 > self.rows
     }
 
-    /// How long one row covers, ms: its share of the window, at most a minute.
+    /// Returns how long one row covers, ms: its share of the window, at most a minute.
     pub fn row_ms(&self) -> u32 {
         row_ms(self.rows)
     }
@@ -231,8 +231,8 @@ impl ActivityCell {
     }
 }
 
-/// The cells of a block of activity rows. `highest_bpm` gives the patient's highest heart rate on a day, /min, where
-/// it is known.
+/// Returns the cells of a block of activity rows. `highest_bpm` gives the patient's highest heart rate on a day, /min,
+/// where it is known.
 pub fn activity_cells(block: &Block, highest_bpm: impl Fn(LocalDay) -> Option<f64>) -> CellsByDay<ActivityCell> {
     let columns = Columns::of(block);
     let mut days = CellsByDay::new();

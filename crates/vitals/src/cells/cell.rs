@@ -12,9 +12,9 @@ pub trait WindowCell: Clone + PartialEq + std::fmt::Debug {
     /// Version of the packed form; a change of fields raises it.
     const FORMAT: u8;
 
-    /// Where the cell lies.
+    /// Returns where the cell lies.
     fn place(&self) -> Place;
-    /// A cell of no rows.
+    /// Makes a cell of no rows.
     #[must_use]
     fn at(place: Place) -> Self;
     /// Adds the rows of another cell: how slots of thirty minutes are made.

@@ -41,9 +41,9 @@ pub struct Day {
 
 /// A kind of cell that a day keeps.
 pub trait Kept: WindowCell {
-    /// The day's cells of that kind.
+    /// Returns the day's cells of that kind.
     fn of(day: &Day) -> &DayCells<Self>;
-    /// The day's cells of that kind, to change.
+    /// Returns the day's cells of that kind, to change.
     fn of_mut(day: &mut Day) -> &mut DayCells<Self>;
 }
 
@@ -71,7 +71,7 @@ macro_rules! kept {
                 })*
             }
 
-            /// Whether any type has cells in some windows.
+            /// Returns whether any type has cells in some windows.
             pub fn has_cells_in(&self, windows: &Range<i64>) -> bool {
                 false $(|| !self.$field.in_windows(windows.clone()).is_empty())*
             }
@@ -86,7 +86,7 @@ macro_rules! kept {
                 0 $(+ self.$field.cells().len())*
             }
 
-            /// The cells of a type as bytes; empty when there are none.
+            /// Returns the cells of a type as bytes; empty when there are none.
             pub fn pack(&self, data_type: DataType) -> Vec<u8> {
                 $(if data_type == $cell::DATA_TYPE && !self.$field.is_empty() {
                     return self.$field.pack();
@@ -111,7 +111,7 @@ kept! {
 }
 
 impl Day {
-    /// The newest vital signs measured in some windows.
+    /// Returns the newest vital signs measured in some windows.
     pub fn newest(&self, windows: &Range<i64>) -> LatestValues {
         let mut newest = LatestValues::default();
         for cell in self.activity.in_windows(windows.clone()) {

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::cell::WindowCell;
-
 use super::pack::{Packer, Unpacker};
 use super::place::{Place, WINDOW_MS};
 
@@ -20,38 +19,39 @@ impl<C> Default for DayCells<C> {
 }
 
 impl<C: WindowCell> DayCells<C> {
-    /// The cells in the order of time.
+    /// Returns the cells in the order of time.
     pub fn cells(&self) -> &[C] {
         &self.cells
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
 
-    /// The cell of a window.
+    /// Returns the cell of a window, counted in windows of five minutes since 1970.
     pub fn in_window(&self, window: i64) -> Option<&C> {
         let found = self.cells.binary_search_by_key(&window, |cell| cell.place().window());
         found.ok().map(|at| &self.cells[at])
     }
 
-    /// The cells whose windows lie in a range.
+    /// Returns the cells whose windows lie in a range.
     pub fn in_windows(&self, windows: Range<i64>) -> &[C] {
         let start = self.cells.partition_point(|cell| cell.place().window() < windows.start);
         let end = self.cells.partition_point(|cell| cell.place().window() < windows.end);
         &self.cells[start..end.max(start)]
     }
 
-    /// Puts cells in the place of all that lie in a range of windows.
+    /// Replaces all cells that lie in a range of windows. `cells` have to lie there too, in the order of time.
     pub fn replace(&mut self, windows: Range<i64>, cells: impl IntoIterator<Item = C>) {
         let start = self.cells.partition_point(|cell| cell.place().window() < windows.start);
         let end = self.cells.partition_point(|cell| cell.place().window() < windows.end);
         self.cells.splice(start..end.max(start), cells);
     }
 
-    /// The thirty-minute slots of the local clock that have rows.
+    /// Returns the thirty-minute slots of the local clock that have rows.
     pub fn half_hours(&self) -> Vec<C> {
+        // A day of 25 hours has 50, and one more where its clock changes within a half hour.
         let mut slots: Vec<C> = Vec::with_capacity(51);
         for cell in &self.cells {
             let place = cell.place().half_hour();
@@ -69,7 +69,7 @@ impl<C: WindowCell> DayCells<C> {
         slots
     }
 
-    /// The day as bytes.
+    /// Returns the day as bytes.
     pub fn pack(&self) -> Vec<u8> {
         let mut packer = Packer::with_capacity(16 + self.cells.len() * 32);
         packer.byte(C::FORMAT);
@@ -86,14 +86,14 @@ impl<C: WindowCell> DayCells<C> {
         packer.into_bytes()
     }
 
-    /// The day that [`DayCells::pack`] made the bytes of; `None` when they are not such, or of another version.
+    /// Reads the bytes of [`DayCells::pack`]; `None` when they are damaged or of another version.
     pub fn unpack(bytes: &[u8]) -> Option<Self> {
         let mut unpacker = Unpacker::new(bytes);
         if unpacker.byte()? != C::FORMAT {
             return None;
         }
         let count = usize::try_from(unpacker.unsigned()?).ok()?;
-        // More cells than bytes cannot be: a damaged count must not ask for memory.
+        // A cell has at least one byte, so that a damaged count cannot ask for much memory.
         let mut cells = Vec::with_capacity(count.min(bytes.len()));
         let (mut window, mut offset_minutes) = (0_i64, 0_i64);
         for _ in 0..count {

@@ -28,7 +28,7 @@ impl Group {
     }
 }
 
-/// The rows of a block by window and local day, in the order of time.
+/// Returns the rows of a block by window and local day, in the order of time.
 pub(super) fn groups(block: &Block) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for (run, zone) in block.zones.iter() {

@@ -38,7 +38,7 @@ pub struct MotionCell {
 }
 
 impl MotionCell {
-    /// The angle of each epoch, degrees; `None` where there are no samples.
+    /// Returns the angle of each epoch, degrees; `None` where there are no samples.
     pub fn angles(&self) -> impl Iterator<Item = Option<f64>> + '_ {
         self.angles.iter().map(|angle| (*angle != NO_ANGLE).then(|| f64::from(*angle) / HUNDREDTHS))
     }
@@ -90,7 +90,7 @@ impl WindowCell for MotionCell {
     }
 }
 
-/// The cells of a block of acceleration.
+/// Returns the cells of a block of acceleration.
 pub fn motion_cells(block: &Block) -> CellsByDay<MotionCell> {
     let axes = ["accX", "accY", "accZ"].map(|name| block.column(name));
     let mut days = CellsByDay::new();
@@ -128,7 +128,7 @@ impl Samples {
         samples
     }
 
-    /// The steps of all unbroken stretches; `None` without one in which steps can be looked for.
+    /// Returns the steps of all unbroken stretches; `None` without one in which steps can be looked for.
     fn steps(&self) -> Option<u32> {
         let mut found: Option<u32> = None;
         let mut start = 0;
@@ -149,7 +149,7 @@ impl Samples {
         found
     }
 
-    /// The angle of the medians of each epoch, hundredths of a degree.
+    /// Returns the angle of the medians of each epoch, hundredths of a degree.
     fn angles(&self, place: Place) -> [i16; ANGLES] {
         let mut angles = [NO_ANGLE; ANGLES];
         let mut start = 0;

@@ -9,7 +9,7 @@ pub struct Packer {
 }
 
 impl Packer {
-    /// An empty packer with room for some bytes.
+    /// Makes an empty packer with room for some bytes.
     pub fn with_capacity(capacity: usize) -> Self {
         Packer { bytes: Vec::with_capacity(capacity) }
     }
@@ -64,7 +64,7 @@ impl Packer {
         }
     }
 
-    /// All that was written.
+    /// Returns all that was written.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -96,7 +96,7 @@ impl<'bytes> Unpacker<'bytes> {
         Unpacker { bytes }
     }
 
-    /// Whether everything has been read.
+    /// Returns whether everything has been read.
     pub fn is_at_end(&self) -> bool {
         self.bytes.is_empty()
     }

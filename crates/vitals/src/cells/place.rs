@@ -38,7 +38,7 @@ impl Place {
         (self.start_minute + i64::from(self.offset_minutes)).rem_euclid(DAY_MINUTES)
     }
 
-    /// The thirty-minute slot of the local clock that the cell lies in.
+    /// Returns the thirty-minute slot of the local clock that the cell lies in.
     #[must_use]
     pub fn half_hour(self) -> Place {
         // On the local clock: zones with quarters of an hour would else have slots at 00:15 and 00:45.

@@ -12,7 +12,7 @@ use crate::zone::{DAY_US, LocalClock, LocalDay, WINDOW_US};
 
 const HIGHEST_BPM: f64 = 180.0;
 
-/// The rows of each window and local day, by asking the clock for every row.
+/// Returns the rows of each window and local day, by asking the clock for every row.
 fn rows_by_window(block: &Block) -> BTreeMap<(LocalDay, i64), Vec<usize>> {
     let mut windows: BTreeMap<(LocalDay, i64), Vec<usize>> = BTreeMap::new();
     for row in 0..block.rows() {
@@ -27,7 +27,7 @@ fn cell_of(block: &Block, name: &str, row: usize) -> Option<i32> {
     Some(block.column(name).get(row)).filter(|cell| *cell != NULL)
 }
 
-/// A vital sign of a row as docs/physiology.md says: above 0, quality 2 or more or not given, worn or not said.
+/// Returns a vital sign of a row as docs/physiology.md says: above 0, quality 2 or more or not given, worn or not said.
 fn valid(block: &Block, [value, quality]: [&str; 2], row: usize) -> Option<i32> {
     let is_good = cell_of(block, quality, row).is_none_or(|quality| quality >= 2);
     let is_worn = cell_of(block, "wearing", row).is_none_or(|wearing| wearing >= 1);
@@ -60,7 +60,7 @@ fn pressure(block: &Block, row: usize) -> (Option<i32>, Option<i32>) {
     }
 }
 
-/// A minute with 60 steps, or whose mean heart rate is half of the highest.
+/// Returns a minute with 60 steps, or whose mean heart rate is half of the highest.
 fn active_minutes(block: &Block, rows: &[usize]) -> u32 {
     let mut minutes: BTreeMap<i64, (i64, Vec<i32>)> = BTreeMap::new();
     for row in rows {

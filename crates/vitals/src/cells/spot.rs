@@ -49,7 +49,7 @@ impl WindowCell for SpotCell {
     }
 }
 
-/// The cells of the blocks of tests, one block for each kind of test.
+/// Returns the cells of the blocks of tests, one block for each kind of test.
 pub fn spot_cells(blocks: &[Block]) -> CellsByDay<SpotCell> {
     let mut cells: BTreeMap<(LocalDay, i64), SpotCell> = BTreeMap::new();
     for block in blocks.iter().filter(|block| block.data_type == DataType::Tests) {

@@ -61,7 +61,7 @@ impl WindowCell for StageCell {
     }
 }
 
-/// The cells of a block of `sleep` rows.
+/// Returns the cells of a block of `sleep` rows.
 pub fn stage_cells(block: &Block) -> CellsByDay<StageCell> {
     let states = block.column("sleep_state");
     let mut days = CellsByDay::new();

@@ -23,12 +23,12 @@ impl Sum {
         self.count += other.count;
     }
 
-    /// The mean in steps of the column; `None` of nothing.
+    /// Returns the mean in steps of the column; `None` of nothing.
     pub fn mean(self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / f64::from(self.count))
     }
 
-    /// The mean times `factor`, rounded half up: hundredths come from here without a float.
+    /// Returns the mean times `factor`, rounded half up: hundredths come from here without a float.
     pub fn scaled_mean(self, factor: u64) -> Option<u64> {
         let count = u64::from(self.count);
         // In integers, so that a slot shows the same digits on every machine.

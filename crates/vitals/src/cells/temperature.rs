@@ -36,7 +36,7 @@ impl Sensor {
         self.count += other.count;
     }
 
-    /// The mean in hundredths, rounded half up; `None` of nothing.
+    /// Returns the mean in hundredths, rounded half up; `None` of nothing.
     pub fn mean_hundredths(self) -> Option<i64> {
         let count = i64::from(self.count);
         // Temperatures fall below zero in winter; a division that cuts towards zero would round those up and the
@@ -104,7 +104,7 @@ impl WindowCell for TemperatureCell {
     }
 }
 
-/// The cells of a block of temperature rows.
+/// Returns the cells of a block of temperature rows.
 pub fn temperature_cells(block: &Block) -> CellsByDay<TemperatureCell> {
     let (sk1, sk2) = (block.column("temp_sk1"), block.column("temp_sk2"));
     let mut days = CellsByDay::new();

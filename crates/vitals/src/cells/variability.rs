@@ -27,7 +27,7 @@ const THOUSANDTHS: f64 = 1000.0;
 pub struct Measures(pub [Sum; MEASURES]);
 
 impl Measures {
-    /// The measures of a window of intervals, each rounded to a thousandth. The units are those of the columns.
+    /// Returns the measures of a window of intervals, each rounded to a thousandth. The units are those of the columns.
     pub fn of_window(window: &Window) -> Self {
         let (time, frequency, stress) = (&window.time, window.frequency.as_ref(), window.stress.as_ref());
         let values = [
@@ -168,7 +168,7 @@ impl WindowCell for BeatCell {
     }
 }
 
-/// The cells of a block of `heart-rate-variability` rows.
+/// Returns the cells of a block of `heart-rate-variability` rows.
 pub fn variability_cells(block: &Block) -> CellsByDay<VariabilityCell> {
     let mut days = CellsByDay::new();
     for group in groups(block) {
@@ -188,7 +188,7 @@ pub fn variability_cells(block: &Block) -> CellsByDay<VariabilityCell> {
     days
 }
 
-/// The cells of a block of `rr-interval` rows.
+/// Returns the cells of a block of `rr-interval` rows.
 pub fn beat_cells(block: &Block) -> CellsByDay<BeatCell> {
     // One for all windows: it keeps its plan.
     let mut welch = Welch::default();

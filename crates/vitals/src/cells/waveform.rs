@@ -120,7 +120,7 @@ waveform_cell! {
     Ppg2Cell, DataType::Ppg2
 }
 
-/// The cells of a block of ECG.
+/// Returns the cells of a block of ECG.
 pub fn ecg_cells(block: &Block) -> CellsByDay<EcgCell> {
     let millivolts = block.column("ecg");
     // Old apps send the raw value alone; peaks are found in any unit.
@@ -129,14 +129,15 @@ pub fn ecg_cells(block: &Block) -> CellsByDay<EcgCell> {
     cells_of(block, signal, &BTreeSet::new(), find_in_ecg, cell)
 }
 
-/// The cells of a block of `ppg1`.
+/// Returns the cells of a block of `ppg1`.
 pub fn ppg1_cells(block: &Block) -> CellsByDay<Ppg1Cell> {
     let cell = |place, rows, rates| Ppg1Cell { place, rows, rates };
     cells_of(block, block.column("ppg"), &BTreeSet::new(), find_in_ppg, cell)
 }
 
-/// The cells of the blocks of `ppg2`, one block for each colour and position. Green shows the pulse best at the wrist,
-/// then infra-red, then red; in each window the first position of the first of these colours that was sent counts.
+/// Returns the cells of the blocks of `ppg2`, one block for each colour and position. Green shows the pulse best at the
+/// wrist, then infra-red, then red; in each window the first position of the first of these colours that was sent
+/// counts.
 pub fn ppg2_cells(blocks: &[Block]) -> CellsByDay<Ppg2Cell> {
     let cell = |place, rows, rates| Ppg2Cell { place, rows, rates };
     let mut days = CellsByDay::new();
@@ -159,7 +160,7 @@ pub fn ppg2_cells(blocks: &[Block]) -> CellsByDay<Ppg2Cell> {
     days
 }
 
-/// The cells of the windows of a block that are not `known` yet.
+/// Returns the cells of the windows of a block that are not `known` yet.
 fn cells_of<C>(
     block: &Block,
     signal: &Cells,
@@ -190,7 +191,7 @@ fn cells_of<C>(
     days
 }
 
-/// The rate of a piece of samples in the order of time, Hz; `None` when it is short or has a pause.
+/// Returns the rate of a piece of samples in the order of time, Hz; `None` when it is short or has a pause.
 fn even_rate_hz(times_us: &[i64], rows: &[usize]) -> Option<f64> {
     let (first_us, last_us) = (times_us[*rows.first()?], times_us[*rows.last()?]);
     let seconds = (last_us - first_us) as f64 / SECOND_US as f64;

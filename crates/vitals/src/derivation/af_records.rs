@@ -37,7 +37,7 @@ fn frozen(frozen: &Frozen, key: i64, body: &[u8]) -> Option<Vec<u8>> {
     (key < hour_of(first_beat_ms)).then(|| body.to_vec())
 }
 
-/// The same records: when the service learned of them is not derived from rows.
+/// Returns the same records: when the service learned of them is not derived from rows.
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     let records = |bytes: &[u8]| -> Option<Vec<AfRecord>> {
         Some(unpack_hour(bytes)?.into_iter().map(|stored| stored.record).collect())
@@ -84,7 +84,7 @@ impl<'block> Clock<'block> {
         Clock { block, run: None }
     }
 
-    /// The offset of the first of some rows at a time, ms, or after it; seconds.
+    /// Returns the offset of the first of some rows at a time, ms, or after it; seconds.
     fn offset_s(&mut self, rows: Range<usize>, time_ms: i64) -> i32 {
         let times_us = &self.block.times_us[rows.clone()];
         let row = rows.start + times_us.partition_point(|time_us| *time_us < time_ms * 1000);

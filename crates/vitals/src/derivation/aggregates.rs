@@ -158,7 +158,7 @@ fn of_vital_rows<C: Kept>(
     Ok(())
 }
 
-/// The rows of a block that lie in some windows.
+/// Returns the rows of a block that lie in some windows.
 pub(super) fn part(block: &Block, windows: &Windows) -> Block {
     block.slice(block.rows_between(windows.start * WINDOW_US, windows.end * WINDOW_US - 1))
 }

@@ -223,7 +223,7 @@ fn steps(view: &View) -> Vec<Step> {
     steps
 }
 
-/// The types whose rows are read with those of a derivation.
+/// Returns the types whose rows are read with those of a derivation.
 fn rest_types(derivation: &Derivation) -> Vec<DataType> {
     let own: Vec<DataType> = derivation.row_types().collect();
     let is_vital = own.iter().any(|data_type| VITAL_TYPES.contains(data_type));

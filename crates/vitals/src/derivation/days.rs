@@ -65,8 +65,8 @@ impl Days {
         }
     }
 
-    /// Each look beyond reads twice as many days as the one before, so that a search of a long history begins again only
-    /// a few times.
+    /// Returns each look beyond reads twice as many days as the one before, so that a search of a long history begins
+    /// again only a few times.
     fn look(&self, day: LocalDay) -> Look {
         // Twice as far each time: a search through a long history costs a handful of reads.
         Look { day, days: (FIRST_LOOK_DAYS << self.looks.min(16)).min(LONGEST_LOOK_DAYS) }
@@ -125,7 +125,7 @@ impl Days {
         Ok(newest)
     }
 
-    /// Whether any of the windows has rows that could hold vital signs.
+    /// Returns whether any of the windows has rows that could hold vital signs.
     pub fn has_vitals(&self, windows: &Windows) -> Computed<bool> {
         self.need_vital(windows)?;
         Ok(self.by_date.range(days_around(windows)).any(|(_, day)| {

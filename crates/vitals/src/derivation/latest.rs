@@ -75,8 +75,8 @@ fn note_ahead(view: &mut View, intervals: &[Interval], rows: &[Vec<Block>]) {
     }
 }
 
-/// Whether a value has gone and something that was not touched may be the newest now. What was not touched is older
-/// than the value that has gone, so a value from the same window or a later one is newer than all of it.
+/// Returns whether a value has gone and something that was not touched may be the newest now. What was not touched is
+/// older than the value that has gone, so a value from the same window or a later one is newer than all of it.
 fn has_lost(seen: &LatestValues, found: &LatestValues, is_touched: impl Fn(&Timed) -> bool) -> bool {
     let window = |timed: &Timed| timed.timestamp_ms.div_euclid(WINDOW_MS);
     let pairs = seen.signs().into_iter().zip(found.signs());

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::declaration::{Derivation, Input};
+use super::declaration::{Derivation, Input, Work};
+use super::figure::Figure;
 use super::output::Output;
 use super::{af_records, aggregates, extra, latest, news, sections};
 use crate::registry::DataType;
@@ -37,7 +38,7 @@ impl Derivation {
         self.row_types().chain(derived.flat_map(Derivation::all_row_types)).collect()
     }
 
-    /// Whether values of another derivation are among its inputs.
+    /// Returns whether values of another derivation are among its inputs.
     pub fn takes(&self, other: &Derivation) -> bool {
         self.inputs.iter().any(|input| match input {
             Input::Derived(id) => *id == other.id,
@@ -52,7 +53,15 @@ pub fn of_output(output: Output) -> Option<&'static Derivation> {
     DERIVATIONS.iter().find(|derivation| derivation.output == Some(output))
 }
 
-/// Whether anything is derived from rows of a type.
+/// Returns all figures, in the order of the list.
+pub fn figures() -> impl Iterator<Item = &'static Figure> {
+    DERIVATIONS.iter().filter_map(|derivation| match &derivation.work {
+        Work::Figure(figure) => Some(figure),
+        _ => None,
+    })
+}
+
+/// Returns whether anything is derived from rows of a type.
 pub fn is_input(data_type: DataType) -> bool {
     DERIVATIONS.iter().any(|derivation| derivation.row_types().any(|input| input == data_type))
 }
@@ -81,7 +90,7 @@ pub fn types_to_derive_again(stored_versions: &str) -> BTreeSet<DataType> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{KEYS_OF_DAY, Work, figures};
+    use super::super::KEYS_OF_DAY;
     use super::*;
 
     #[test]

@@ -90,7 +90,7 @@ pub struct Rows {
     pub blocks: Vec<Block>,
 }
 
-/// Why a computation stopped: all it lacks, as far as it could see.
+/// Reason why a computation stopped: all it lacks, as far as it could see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing(pub(super) Vec<Need>);
 

@@ -50,7 +50,7 @@ fn frozen(frozen: &Frozen, key: i64, body: &[u8]) -> Option<Vec<u8>> {
     (key < frozen.whole_from(&VITAL_TYPES).div_euclid(1000)).then(|| body.to_vec())
 }
 
-/// Whether windows lie in others.
+/// Returns whether windows lie in others.
 pub(super) fn is_inside(windows: &Windows, others: &Windows) -> bool {
     windows.start >= others.start && windows.end <= others.end
 }

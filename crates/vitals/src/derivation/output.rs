@@ -39,7 +39,7 @@ impl Output {
         Self::ALL.into_iter().find(|output| output.number() == number)
     }
 
-    /// Whether keys are local days with a number; they are times otherwise, ms.
+    /// Returns whether keys are local days with a number; they are times otherwise, ms.
     pub const fn is_of_days(self) -> bool {
         !matches!(self, Output::AfHour | Output::News)
     }

@@ -22,7 +22,7 @@ impl Ranges {
         self.0.insert(at, (from, to));
     }
 
-    /// Whether all of a range is known. An empty range is.
+    /// Returns whether all of a range is known. An empty range is.
     pub fn has(&self, from: i64, to: i64) -> bool {
         from > to || self.around(from).is_some_and(|(_, last)| to <= last)
     }

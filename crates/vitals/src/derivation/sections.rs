@@ -106,8 +106,8 @@ fn day_inputs(view: &mut View, days: &BTreeSet<LocalDay>) -> Computed {
     Ok(())
 }
 
-/// The sections that follow from day inputs: of the days, and of those between them that have inputs. Days without have
-/// none of these sections, but those that have just lost them have to lose the sections too.
+/// Returns the sections that follow from day inputs: of the days, and of those between them that have inputs. Days
+/// without have none of these sections, but those that have just lost them have to lose the sections too.
 fn of_inputs(view: &mut View, days: &BTreeSet<LocalDay>, is_wanted: fn(Section) -> bool) -> Computed {
     let (Some(first), Some(last)) = (days.first().copied(), days.last().copied()) else { return Ok(()) };
     let inputs = inputs_between(view, LocalDay(first.0 - RECOVERY_REACH_DAYS), last)?;

@@ -40,20 +40,20 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// The patient with a body, a time zone and all values of the settings.
+    /// Returns the patient with a body, a time zone and all values of the settings.
     pub fn new(profile: Profile, time_zone: &str, mut settings: Vec<Setting>) -> Self {
         settings.sort_by_key(|setting| setting.valid_from_ms);
         Subject { profile, clock: LocalClock::new(time_zone), settings }
     }
 
-    /// The value of a setting at a time; `None` when it was not set yet or cannot be read.
+    /// Returns the value of a setting at a time; `None` when it was not set yet or cannot be read.
     fn setting_at<'rows, T: Deserialize<'rows>>(&'rows self, name: &str, time_ms: i64) -> Option<T> {
         let valid = |setting: &&Setting| setting.name == name && setting.valid_from_ms <= time_ms;
         let newest = self.settings.iter().rfind(valid)?;
         serde_json::from_str(&newest.body).ok()
     }
 
-    /// What NEWS takes from settings at a time: each field as it was last set until then.
+    /// Returns what NEWS takes from settings at a time: each field as it was last set until then.
     pub fn news_settings(&self, time_ms: i64) -> SettingsAt {
         let mut set = NewsSetting::default();
         for setting in &self.settings {
@@ -80,8 +80,8 @@ impl Subject {
         }
     }
 
-    /// The body on a day: the weight is the one that was known when the day ended, before the first one that one; the
-    /// rest of a body does not change.
+    /// Returns the body on a day: the weight is the one that was known when the day ended, before the first one that
+    /// one; the rest of a body does not change.
     pub fn profile_on(&self, day: LocalDay) -> Profile {
         let end_ms = day.span_us(&self.clock).1 / 1000 - 1;
         let first = || self.settings.iter().find(|setting| setting.name == WEIGHT_SETTING);

@@ -75,7 +75,7 @@ pub fn clean(beats: &[Beat]) -> Cleaned {
     cleaned
 }
 
-/// Whether interval `i` lies within the tolerance of the median of the five around it.
+/// Returns whether interval `i` lies within the tolerance of the median of the five around it.
 fn near_median(beats: &[Beat], i: usize) -> bool {
     // Five, because a single early beat with its pause makes two odd intervals, and three good ones then still hold
     // the median.

@@ -38,7 +38,7 @@ fn any_beats(most: usize) -> impl Strategy<Value = Vec<Beat>> {
     })
 }
 
-/// The median by sorting.
+/// Returns the median by sorting.
 fn median_of(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -49,7 +49,7 @@ fn median_of(mut values: Vec<f64>) -> Option<f64> {
     }
 }
 
-/// Whether an interval is normal: plausible, and within 20 % of the median of the five around it.
+/// Returns whether an interval is normal: plausible, and within 20 % of the median of the five around it.
 fn is_normal(beats: &[Beat], at: usize) -> bool {
     let around = (at as i64 - 2..=at as i64 + 2).filter_map(|near| beats.get(usize::try_from(near).ok()?));
     let median = median_of(around.map(|beat| beat.rr_ms).filter(|rr| rr.is_finite()).collect());
@@ -59,7 +59,7 @@ fn is_normal(beats: &[Beat], at: usize) -> bool {
         && median.is_some_and(|median| (rr_ms - median).abs() <= 0.2 * median)
 }
 
-/// Whether a row directly follows the one before it: at most two seconds later than its own length allows.
+/// Returns whether a row directly follows the one before it: at most two seconds later than its own length allows.
 fn is_next(beats: &[Beat], at: usize) -> bool {
     let late_ms = (beats[at].time_ms - beats[at - 1].time_ms) as f64 - beats[at].rr_ms;
     late_ms.is_nan() || late_ms <= 2000.0

@@ -31,7 +31,7 @@ pub struct Window {
     pub stress: Option<StressIndex>,
 }
 
-/// The valid windows of `beats`, ascending in time. Beats must ascend in time; a beat belongs to
+/// Returns the valid windows of `beats`, ascending in time. Beats must ascend in time; a beat belongs to
 /// the window that holds its time.
 pub fn five_minute_windows(beats: &[Beat]) -> Vec<Window> {
     let mut welch = Welch::default();
@@ -42,7 +42,7 @@ pub fn five_minute_windows(beats: &[Beat]) -> Vec<Window> {
         .collect()
 }
 
-/// The measures of one window's beats, which ascend in time; None when it is not valid.
+/// Returns the measures of one window's beats, which ascend in time; None when it is not valid.
 pub fn window(welch: &mut Welch, beats: &[Beat]) -> Option<Window> {
     let start_ms = beats.first()?.time_ms.div_euclid(WINDOW_MS) * WINDOW_MS;
     let cleaned: Cleaned = clean(beats);

@@ -30,7 +30,7 @@ impl Parameter {
     pub const ALL: [Self; 5] =
         [Self::RespirationRate, Self::Spo2, Self::BloodPressure, Self::HeartRate, Self::Temperature];
 
-    /// The parameter's name in the interface specification.
+    /// Returns the parameter's name in the interface specification.
     pub fn name(self) -> &'static str {
         match self {
             Self::RespirationRate => "respiration_rate",
@@ -47,7 +47,7 @@ impl Parameter {
 pub struct Measurement {
     /// Value in the parameter's unit.
     pub value: f64,
-    /// When it was taken, Unix epoch milliseconds.
+    /// Time at which it was taken, Unix epoch milliseconds.
     pub time_ms: i64,
     /// Whether its quality is 2 or better (or not stated).
     pub good: bool,
@@ -69,7 +69,7 @@ pub struct Measurements {
 }
 
 impl Measurements {
-    /// The measurement of one parameter.
+    /// Returns the measurement of one parameter.
     pub fn get(&self, parameter: Parameter) -> Option<Measurement> {
         match parameter {
             Parameter::RespirationRate => self.respiration_rate,
@@ -151,7 +151,7 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// The part of one parameter.
+    /// Returns the part of one parameter.
     pub fn part(&self, parameter: Parameter) -> Part {
         match parameter {
             Parameter::RespirationRate => self.respiration_rate,
@@ -162,12 +162,12 @@ impl Evaluation {
         }
     }
 
-    /// The parameters that keep the total from existing.
+    /// Returns the parameters that keep the total from existing.
     pub fn missing(&self) -> impl Iterator<Item = Parameter> + '_ {
         Parameter::ALL.into_iter().filter(|&parameter| self.part(parameter).score.is_none())
     }
 
-    /// Whether any single parameter, measured or set, scores 3.
+    /// Returns whether any single parameter, measured or set, scores 3.
     pub fn single_three(&self) -> bool {
         self.scores().into_iter().any(|score| score == Some(3))
     }
@@ -178,7 +178,7 @@ impl Evaluation {
         Some(risk(self.scores().map(Option::unwrap_or_default)))
     }
 
-    /// Whether a new entry is due after `previous`: a sub-score, the total, or what is missing
+    /// Returns whether a new entry is due after `previous`: a sub-score, the total, or what is missing
     /// and why has changed.
     pub fn changed_since(&self, previous: &Self) -> bool {
         // A value that moves within its band changes nothing that somebody would act on; a reason that changes does.
@@ -186,7 +186,7 @@ impl Evaluation {
         self.scores() != previous.scores() || self.total != previous.total || reason(self) != reason(previous)
     }
 
-    /// The seven sub-scores: the five measured, then oxygen and consciousness.
+    /// Returns the seven sub-scores: the five measured, then oxygen and consciousness.
     fn scores(&self) -> [Option<u8>; 7] {
         [
             self.respiration_rate.score,

@@ -49,7 +49,7 @@ fn measured(value: f64, age_ms: i64) -> Measurement {
     Measurement { value, time_ms: T - age_ms, good: true }
 }
 
-/// All five measured now, each in its band of 0.
+/// Returns all five measured now, each in its band of 0.
 fn healthy() -> Measurements {
     Measurements {
         respiration_rate: Some(measured(16.0, 0)),

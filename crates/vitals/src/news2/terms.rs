@@ -11,7 +11,7 @@ pub enum Spo2Scale {
 }
 
 impl Spo2Scale {
-    /// The scale of that number, 1 or 2.
+    /// Returns the scale of that number, 1 or 2.
     pub fn from_number(number: u8) -> Option<Self> {
         match number {
             1 => Some(Self::One),
@@ -57,7 +57,7 @@ pub enum Consciousness {
 }
 
 impl Consciousness {
-    /// The level of that capital letter, one of A, C, V, P, U.
+    /// Returns the level of that capital letter, one of A, C, V, P, U.
     pub fn from_letter(letter: &str) -> Option<Self> {
         match letter {
             "A" => Some(Self::Alert),
@@ -69,7 +69,7 @@ impl Consciousness {
         }
     }
 
-    /// The capital letter of the level.
+    /// Returns the capital letter of the level.
     pub fn letter(self) -> &'static str {
         match self {
             Self::Alert => "A",

@@ -20,7 +20,7 @@ pub enum ChannelRule {
 }
 
 impl ChannelRule {
-    /// The columns that make up the channel, in the order in which [`ChannelRule::of_cells`] takes their cells.
+    /// Returns the columns that make up the channel, in the order in which [`ChannelRule::of_cells`] takes their cells.
     pub const fn columns(self) -> &'static [&'static str] {
         match self {
             ChannelRule::Single => &[],
@@ -29,7 +29,7 @@ impl ChannelRule {
         }
     }
 
-    /// The channel of a row with these cells, in the order of [`ChannelRule::columns`].
+    /// Returns the channel of a row with these cells, in the order of [`ChannelRule::columns`].
     pub fn of_cells(self, cells: &[i32]) -> Channel {
         match (self, cells) {
             (ChannelRule::ColourAndPosition, [metric_id, led_pd_pos]) => Channel::of_ppg2(*metric_id, *led_pd_pos),
@@ -57,32 +57,32 @@ impl Colour {
         Colour { metric_id: 0x7f, name: "ambient" },
     ];
 
-    /// The colour of a metric.
+    /// Returns the colour of a metric.
     pub fn of_metric(metric_id: i32) -> Option<Colour> {
         Self::ALL.into_iter().find(|colour| colour.metric_id == metric_id)
     }
 }
 
 impl Channel {
-    /// The channel of a ppg2 row; either part may be [`NULL`].
+    /// Returns the channel of a ppg2 row; either part may be [`NULL`].
     pub fn of_ppg2(metric_id: i32, led_pd_pos: i32) -> Self {
         let part = |cell: i32| if cell == NULL { 0 } else { i64::from(cell) + 1 };
         Channel((part(metric_id) << 16) | part(led_pd_pos))
     }
 
-    /// The metric of a ppg2 channel; none where its rows have none.
+    /// Returns the metric of a ppg2 channel; none where its rows have none.
     pub fn metric_id(self) -> Option<i32> {
         let part = (self.0 >> 16) as i32;
         (part > 0).then_some(part - 1)
     }
 
-    /// The position of the light sensor of a ppg2 channel; none where its rows have none.
+    /// Returns the position of the light sensor of a ppg2 channel; none where its rows have none.
     pub fn led_pd_pos(self) -> Option<i32> {
         let part = (self.0 & 0xffff) as i32;
         (part > 0).then_some(part - 1)
     }
 
-    /// The channel of a row of `tests`, from the cell of its `test_type`.
+    /// Returns the channel of a row of `tests`, from the cell of its `test_type`.
     pub fn of_test(test_type: i32) -> Self {
         Channel(i64::from(test_type) + 1)
     }

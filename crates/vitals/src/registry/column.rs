@@ -54,7 +54,7 @@ pub struct Column {
     pub example: Option<&'static str>,
 }
 
-/// Why a value cannot be a cell of its column. Such a value rejects its row.
+/// Reason why a value cannot be a cell of its column. Such a value rejects its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CellError {
     /// The value lies outside the column's range.
@@ -78,7 +78,7 @@ pub enum CellError {
 }
 
 impl Column {
-    /// What it means, for people, with the value that means none.
+    /// Returns what it means, for people, with the value that means none.
     pub fn description(&self) -> Cow<'static, str> {
         match self.no_value {
             Some(none) => format!("{}; {none} means no value", self.meaning).into(),
@@ -86,7 +86,7 @@ impl Column {
         }
     }
 
-    /// The cell that means "no value" as well as [`NULL`]; [`NULL`] itself where every value is one.
+    /// Returns the cell that means "no value" as well as [`NULL`]; [`NULL`] itself where every value is one.
     pub const fn no_value_cell(&self) -> i32 {
         match self.no_value {
             Some(none) => none * self.steps_per_unit(),
@@ -94,7 +94,7 @@ impl Column {
         }
     }
 
-    /// Whether cells are text and not numbers.
+    /// Returns whether cells are text and not numbers.
     pub const fn is_text(&self) -> bool {
         matches!(self.kind, Kind::Text { .. })
     }
@@ -107,7 +107,7 @@ impl Column {
         }
     }
 
-    /// The number of cell steps in one unit.
+    /// Returns the number of cell steps in one unit.
     pub const fn steps_per_unit(&self) -> i32 {
         match self.decimals() {
             0 => 1,
@@ -118,7 +118,7 @@ impl Column {
         }
     }
 
-    /// The integers each of which is a cell; `None` when others lie between them, or none is.
+    /// Returns the integers each of which is a cell; `None` when others lie between them, or none is.
     pub fn whole_range(&self) -> Option<RangeInclusive<i64>> {
         match self.kind {
             Kind::Number { min, max, .. } if self.gaps.is_empty() => Some(i64::from(min)..=i64::from(max)),
@@ -127,7 +127,7 @@ impl Column {
         }
     }
 
-    /// The cell of an integer.
+    /// Returns the cell of an integer.
     pub fn cell_from_i64(&self, value: i64) -> Result<i32, CellError> {
         match self.kind {
             Kind::Number { min, max, .. } => {
@@ -141,7 +141,7 @@ impl Column {
         }
     }
 
-    /// The cell of a number, rounded half away from zero to the column's scale.
+    /// Returns the cell of a number, rounded half away from zero to the column's scale.
     pub fn cell_from_f64(&self, value: f64) -> Result<i32, CellError> {
         if value.is_nan() {
             return Err(CellError::NotANumber);
@@ -160,7 +160,7 @@ impl Column {
         }
     }
 
-    /// The cell, unless it is one of the column's gaps.
+    /// Returns the cell, unless it is one of the column's gaps.
     fn outside_gaps(&self, cell: i32) -> Result<i32, CellError> {
         if self.gaps.contains(&cell) { Err(CellError::UnknownCode) } else { Ok(cell) }
     }
@@ -175,7 +175,7 @@ impl Column {
         if text.contains('\0') { Err(CellError::NulCharacter) } else { Ok(()) }
     }
 
-    /// The cell of a name or of a hexadecimal code.
+    /// Returns the cell of a name or of a hexadecimal code.
     pub fn cell_from_text(&self, text: &str) -> Result<i32, CellError> {
         match self.kind {
             Kind::Hex => {
@@ -189,12 +189,12 @@ impl Column {
         }
     }
 
-    /// The value of a cell in the column's unit; `None` for [`NULL`].
+    /// Returns the value of a cell in the column's unit; `None` for [`NULL`].
     pub fn value_of(&self, cell: i32) -> Option<f64> {
         (cell != NULL).then(|| f64::from(cell) / f64::from(self.steps_per_unit()))
     }
 
-    /// What a cell of a coded column is written as; `None` for [`NULL`] and for numbers.
+    /// Returns what a cell of a coded column is written as; `None` for [`NULL`] and for numbers.
     pub fn text_of(&self, cell: i32) -> Option<String> {
         if cell == NULL {
             return None;
@@ -237,7 +237,7 @@ impl Column {
     }
 }
 
-/// A column that may be null and has no other feature.
+/// Returns a column that may be null and has no other feature.
 pub(super) const fn column(name: &'static str, kind: Kind, unit: &'static str, meaning: &'static str) -> Column {
     Column {
         name,

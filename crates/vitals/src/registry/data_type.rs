@@ -25,7 +25,7 @@ const CHANNEL_COLUMNS: [([usize; MOST_CHANNEL_COLUMNS], usize); DataType::ALL.le
     all
 };
 
-/// The position of a column; the program does not compile where there is none.
+/// Returns the position of a column; the program does not compile where there is none.
 const fn position(columns: &[Column], name: &str) -> usize {
     let mut at = 0;
     while !is_same(columns[at].name.as_bytes(), name.as_bytes()) {
@@ -43,48 +43,48 @@ const fn is_same(one: &[u8], other: &[u8]) -> bool {
 }
 
 impl DataType {
-    /// All that is declared of the type.
+    /// Returns all that is declared of the type.
     pub const fn declaration(self) -> &'static Declaration {
         const ALL: &[Declaration; DataType::ALL.len()] = &DECLARATIONS;
         &ALL[self as usize]
     }
 
-    /// The declarations of all types, in the order of [`DataType::ALL`].
+    /// Returns the declarations of all types, in the order of [`DataType::ALL`].
     pub fn declarations() -> Vec<&'static Declaration> {
         Self::ALL.into_iter().map(Self::declaration).collect()
     }
 
-    /// The name in addresses and bodies, such as `rr-interval`.
+    /// Returns the name in addresses and bodies, such as `rr-interval`.
     pub const fn name(self) -> &'static str {
         self.declaration().name
     }
 
-    /// The type of that name.
+    /// Returns the type of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|data_type| data_type.name() == name)
     }
 
-    /// A small number that represents the type in the database and never changes.
+    /// Returns a small number that represents the type in the database and never changes.
     pub const fn number(self) -> i64 {
         self.declaration().number
     }
 
-    /// The type of that number.
+    /// Returns the type of that number.
     pub fn from_number(number: i64) -> Option<Self> {
         Self::ALL.into_iter().find(|data_type| data_type.number() == number)
     }
 
-    /// The columns after `timestamp`, in the order of every output.
+    /// Returns the columns after `timestamp`, in the order of every output.
     pub const fn columns(self) -> &'static [Column] {
         self.declaration().columns
     }
 
-    /// The position of a column, by name.
+    /// Returns the position of a column, by name.
     pub fn column_index(self, name: &str) -> Option<usize> {
         self.columns().iter().position(|column| column.name == name)
     }
 
-    /// The column of that name.
+    /// Returns the column of that name.
     pub fn column(self, name: &str) -> Option<&'static Column> {
         self.declaration().column(name)
     }
@@ -95,17 +95,17 @@ impl DataType {
         &positions[..*count]
     }
 
-    /// The channel of a row with these channel cells, given in the order of [`DataType::channel_columns`].
+    /// Returns the channel of a row with these channel cells, given in the order of [`DataType::channel_columns`].
     pub fn channel(self, cells: &[i32]) -> Channel {
         self.declaration().channel.of_cells(cells)
     }
 
-    /// Whether this is a signal sampled many times a second: smaller windows and chunks.
+    /// Returns whether this is a signal sampled many times a second: smaller windows and chunks.
     pub const fn is_waveform(self) -> bool {
         self.declaration().is_waveform()
     }
 
-    /// The period that one sealed segment covers.
+    /// Returns the period that one sealed segment covers.
     pub const fn period(self) -> Period {
         self.declaration().period
     }

@@ -80,17 +80,17 @@ impl Rates {
 }
 
 impl Declaration {
-    /// The column of that name.
+    /// Returns the column of that name.
     pub fn column(&self, name: &str) -> Option<&'static Column> {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// What the keys of counts call the type, such as `rr_interval`.
+    /// Returns what the keys of counts call the type, such as `rr_interval`.
     pub fn counted_as(&self) -> String {
         self.count_name.map_or_else(|| self.name.replace('-', "_"), str::to_owned)
     }
 
-    /// The rates that an evenly sampled block may name; none where every rate above zero is accepted.
+    /// Returns the rates that an evenly sampled block may name; none where every rate above zero is accepted.
     pub const fn accepted_hz(&self) -> Option<Rates> {
         match self.sampling {
             Sampling::Even { accepted_hz, .. } => accepted_hz,
@@ -98,7 +98,7 @@ impl Declaration {
         }
     }
 
-    /// Whether this is a signal sampled many times a second: smaller windows and chunks.
+    /// Returns whether this is a signal sampled many times a second: smaller windows and chunks.
     pub const fn is_waveform(&self) -> bool {
         matches!(self.role, Role::Waveform)
     }

@@ -28,12 +28,12 @@ impl TestKind {
         TestKind { name: "other", units: &[], no_value: NULL },
     ];
 
-    /// The position of a kind, by name.
+    /// Returns the position of a kind, by name.
     pub fn code(name: &str) -> Option<i32> {
         Self::ALL.iter().position(|kind| kind.name == name).map(|position| position as i32)
     }
 
-    /// The kind that a cell of `test_type` represents.
+    /// Returns the kind that a cell of `test_type` represents.
     pub fn of_cell(cell: i32) -> Option<&'static TestKind> {
         usize::try_from(cell).ok().and_then(|position| Self::ALL.get(position))
     }

@@ -28,12 +28,12 @@ fn prewarp(frequency_hz: f64, rate_hz: f64) -> Option<f64> {
     inside.then(|| 2.0 * (PI * frequency_hz / rate_hz).tan())
 }
 
-/// The upper pole of the order 2 prototype at cut-off 1: e^{i·3π/4}.
+/// Returns the upper pole of the order 2 prototype at cut-off 1: e^{i·3π/4}.
 fn prototype_pole() -> Complex<f64> {
     Complex::from_polar(1.0, 0.75 * PI)
 }
 
-/// The section with the given zeros (as numerator) and the digital images of an analogue pole and
+/// Returns the section with the given zeros (as numerator) and the digital images of an analogue pole and
 /// its conjugate, scaled to gain 1 at the digital angle `unit_angle`.
 fn section(pole: Complex<f64>, numerator: [f64; 3], unit_angle: f64) -> Section {
     let digital = (2.0 + pole) / (2.0 - pole);
@@ -71,7 +71,7 @@ impl Filter {
         Some(Self { sections: sections.to_vec() })
     }
 
-    /// How many samples are added at each end before filtering.
+    /// Returns how many samples are added at each end before filtering.
     fn padding(&self) -> usize {
         3 * (2 * self.sections.len() + 1)
     }

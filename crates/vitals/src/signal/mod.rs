@@ -11,7 +11,7 @@ mod reference_tests;
 pub mod spectrum;
 pub mod spline;
 
-/// The value when it is finite.
+/// Returns the value when it is finite.
 pub(crate) fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
@@ -51,7 +51,7 @@ pub fn median(values: &mut [f64]) -> Option<f64> {
     Some(f64::midpoint(lower, upper))
 }
 
-/// The `percent`-th percentile by linear interpolation between order statistics; reorders
+/// Returns the `percent`-th percentile by linear interpolation between order statistics; reorders
 /// `values`. None when empty or when a value is NaN.
 pub fn percentile(values: &mut [f64], percent: f64) -> Option<f64> {
     if values.is_empty() || !(0.0..=100.0).contains(&percent) {

@@ -18,7 +18,7 @@ fn sorted(values: &[f64]) -> Vec<f64> {
 }
 
 #[expect(clippy::float_cmp, reason = "a plateau is of equal values")]
-/// The peaks by their definition: local maxima, the higher of two near ones, prominent enough.
+/// Returns the peaks by their definition: local maxima, the higher of two near ones, prominent enough.
 fn slow_peaks(values: &[f64], distance: usize, prominence: f64) -> Vec<usize> {
     let is_maximum = |at: &usize| {
         let plateau_start = (0..=*at).rev().take_while(|i| values[*i] == values[*at]).last().unwrap();

@@ -27,7 +27,7 @@ impl Spectrum {
         pair_sum * self.step_hz / 2.0
     }
 
-    /// The frequency of greatest density between two frequencies, in Hz; None without a bin.
+    /// Returns the frequency of greatest density between two frequencies, in Hz; None without a bin.
     pub fn peak_hz(&self, low_hz: f64, high_hz: f64) -> Option<f64> {
         (0..self.density.len())
             .map(|bin| (bin as f64 * self.step_hz, self.density[bin]))

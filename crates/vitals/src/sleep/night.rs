@@ -9,14 +9,14 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-/// The sleep day that holds a time (Unix epoch milliseconds); None beyond the calendar.
+/// Returns the sleep day that holds a time (Unix epoch milliseconds); None beyond the calendar.
 pub fn sleep_day(time_ms: i64, time_zone: &TimeZone) -> Option<Date> {
     let local = time_zone.to_datetime(Timestamp::from_millisecond(time_ms).ok()?);
     // By the wall clock and not twelve hours after midnight: on the day of a clock change these differ by an hour.
     if local.hour() >= 12 { local.date().tomorrow().ok() } else { Some(local.date()) }
 }
 
-/// The session that represents a sleep day: the longest, of equally long ones the first. Naps
+/// Returns the session that represents a sleep day: the longest, of equally long ones the first. Naps
 /// stay out by that.
 pub fn main_session(sessions: &[Session], day: Date, time_zone: &TimeZone) -> Option<Session> {
     let mut longest: Option<Session> = None;

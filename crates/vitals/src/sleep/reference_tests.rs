@@ -44,7 +44,7 @@ fn apart_by_an_hour(epochs: &[StageEpoch]) -> Vec<Vec<StageEpoch>> {
     runs
 }
 
-/// What each instant of a run is, in steps of a second: the stage of the epoch that holds it, if any does.
+/// Returns what each instant of a run is, in steps of a second: the stage of the epoch that holds it, if any does.
 fn seconds_of(run: &[StageEpoch], wanted: &dyn Fn(Stage) -> bool) -> f64 {
     let length_ms = |at: usize| run.get(at + 1).map_or(EPOCH_MS, |next| (next.time_ms - run[at].time_ms).min(EPOCH_MS));
     (0..run.len()).filter(|at| wanted(run[*at].stage)).map(length_ms).sum::<i64>() as f64 / 1000.0

@@ -22,12 +22,12 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// The `sleep_state` of the stage.
+    /// Returns the `sleep_state` of the stage.
     pub const fn state(self) -> i64 {
         self as i64
     }
 
-    /// The stage of that `sleep_state`; None for a number that is none.
+    /// Returns the stage of that `sleep_state`; None for a number that is none.
     pub fn from_state(state: i64) -> Option<Self> {
         match state {
             0 => Some(Self::Awake),
@@ -134,19 +134,19 @@ impl Session {
     }
 }
 
-/// The sessions in `epochs`, which ascend in time; those without any sleep are left out.
+/// Returns the sessions in `epochs`, which ascend in time; those without any sleep are left out.
 pub fn sessions(epochs: &[StageEpoch]) -> Vec<Session> {
     epochs.chunk_by(are_near).filter_map(session).collect()
 }
 
-/// Whether an epoch and the one after it can be of one session.
+/// Returns whether an epoch and the one after it can be of one session.
 pub(crate) fn are_near(one: &StageEpoch, next: &StageEpoch) -> bool {
     // Counted from the end of an epoch: an hour in which nothing was sent is a gap, whatever the length of epochs.
     next.time_ms.saturating_sub(one.time_ms.saturating_add(EPOCH_MS)) < SESSION_GAP_MS
 }
 
-/// How long each of some epochs lasts, ms: `epoch_ms`, or until the next begins if that is sooner, so that nobody sleeps
-/// longer than the patient lies.
+/// Returns how long each of some epochs lasts, ms: `epoch_ms`, or until the next begins if that is sooner, so that
+/// nobody sleeps longer than the patient lies.
 fn lengths_ms(epoch_ms: i64, times_ms: impl Iterator<Item = i64> + Clone) -> impl Iterator<Item = i64> {
     let next = times_ms.clone().skip(1).map(Some).chain(std::iter::once(None));
     let length_ms = move |(time_ms, next): (i64, Option<i64>)| {

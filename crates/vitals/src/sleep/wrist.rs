@@ -135,7 +135,7 @@ fn rolling_median(values: &[f64]) -> Vec<f64> {
     medians
 }
 
-/// The main sleep session of a noon-to-noon stretch of angles that begins at `start_ms` (Unix
+/// Returns the main sleep session of a noon-to-noon stretch of angles that begins at `start_ms` (Unix
 /// epoch milliseconds): sustained inactivity inside the main sleep period. Its stages are None;
 /// None altogether without a period or without inactivity in it.
 pub fn sleep_session(start_ms: i64, angles: &[Option<f64>]) -> Option<Session> {

@@ -64,7 +64,7 @@ impl Shaped for StepsSource {
 }
 
 impl ActivitySection {
-    /// The section of a day; `None` without any activity row and without acceleration that holds steps.
+    /// Returns the section of a day; `None` without any activity row and without acceleration that holds steps.
     pub fn of(source: &DaySource<'_>) -> Option<Self> {
         let cells = source.cells.activity.cells();
         let steps = steps_by_window(source);
@@ -102,7 +102,7 @@ impl ActivitySection {
     }
 }
 
-/// The sum of what is known, rounded to two decimals; `None` when nothing is.
+/// Returns the sum of what is known, rounded to two decimals; `None` when nothing is.
 fn sum(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let known: Vec<f64> = values.flatten().collect();
     // Rounded once, at the end: 288 windows rounded one by one could be off by a metre.
@@ -178,8 +178,8 @@ struct Steps {
     is_found: bool,
 }
 
-/// The steps of a day; `None` when nothing reports any number of them. Acceleration is used only where no activity row
-/// of the day reports one.
+/// Returns the steps of a day; `None` when nothing reports any number of them. Acceleration is used only where no
+/// activity row of the day reports one.
 fn steps_by_window(source: &DaySource<'_>) -> Option<Steps> {
     let activity = source.cells.activity.cells();
     // A bracelet that counts steps knows better than a filter; both together would count each step twice.

@@ -53,7 +53,7 @@ impl DailySummary {
         }
     }
 
-    /// The sections, as JSON without slots.
+    /// Returns the sections, as JSON without slots.
     pub fn bodies(&self) -> [StoredSection; 8] {
         [
             (Section::Activity, body(self.activity.as_ref())),
@@ -68,7 +68,7 @@ impl DailySummary {
     }
 }
 
-/// The sections of a day that follow from its facts and those of the days before it.
+/// Returns the sections of a day that follow from its facts and those of the days before it.
 pub fn bodies_of_facts(day: LocalDay, facts: &FactsByDay, profile: &Profile) -> [StoredSection; 3] {
     [
         (Section::ServiceSleep, body(SleepSection::of_movements(day, facts).as_ref())),

@@ -192,7 +192,7 @@ macro_rules! described {
 
 pub(super) use described;
 
-/// The range of two bounds, none without them.
+/// Returns the range of two bounds, none without them.
 pub(super) const fn range(bounds: &[f64]) -> Option<(f64, f64)> {
     match bounds {
         [low, high] => Some((*low, *high)),
@@ -200,7 +200,7 @@ pub(super) const fn range(bounds: &[f64]) -> Option<(f64, f64)> {
     }
 }
 
-/// The lowest value, none without one.
+/// Returns the lowest value, none without one.
 pub(super) const fn lowest(bound: &[f64]) -> Option<f64> {
     match bound {
         [lowest] => Some(*lowest),

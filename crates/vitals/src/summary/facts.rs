@@ -46,7 +46,7 @@ pub struct DayFacts {
 }
 
 impl DayFacts {
-    /// The facts of a day.
+    /// Returns the facts of a day.
     pub fn of(source: &DaySource<'_>, nights: &Nights) -> Self {
         let continuous = StressSection::of_beats(source).and_then(|section| section.avg_rmssd);
         let device = || StressSection::of_device(source).and_then(|section| section.avg_rmssd);
@@ -61,12 +61,12 @@ impl DayFacts {
         }
     }
 
-    /// Whether nothing is known.
+    /// Returns whether nothing is known.
     pub fn is_empty(&self) -> bool {
         *self == DayFacts::default()
     }
 
-    /// The facts as bytes; empty when nothing is known.
+    /// Returns the facts as bytes; empty when nothing is known.
     pub fn pack(&self) -> Vec<u8> {
         // Nothing is kept of a day without anything: sixty empty rows per patient would be read for every night.
         if self.is_empty() {
@@ -86,7 +86,8 @@ impl DayFacts {
         packer.into_bytes()
     }
 
-    /// The facts that [`DayFacts::pack`] made the bytes of; `None` when they are not such, or of another version.
+    /// Returns the facts that [`DayFacts::pack`] made the bytes of; `None` when they are not such, or of another
+    /// version.
     pub fn unpack(bytes: &[u8]) -> Option<Self> {
         let mut unpacker = Unpacker::new(bytes);
         if unpacker.byte()? != FORMAT {
@@ -153,7 +154,8 @@ pub(super) fn consistency_on(day: LocalDay, facts: &FactsByDay, kind: Kind) -> O
     consistency(&mid_sleeps).map(tenths)
 }
 
-/// How good a night was, 0 to 100 (**ours**): the mean of performance, tranquility and consistency, as far as known.
+/// Returns how good a night was, 0 to 100 (**ours**): the mean of performance, tranquility and consistency, as far as
+/// known.
 fn sleep_score(day: LocalDay, facts: &FactsByDay) -> Option<f64> {
     let today = facts.get(&day)?;
     // One kind for the whole score: nights by stages and by movements are not comparable.

@@ -49,7 +49,7 @@ described! {
 }
 
 impl HeartRateSection {
-    /// The section of a day; `None` without any row of activity or of a waveform that shows a pulse.
+    /// Returns the section of a day; `None` without any row of activity or of a waveform that shows a pulse.
     pub fn of(source: &DaySource<'_>) -> Option<Self> {
         let cells = source.cells.activity.cells();
         let waveform_quality = WaveformQuality::of(source);

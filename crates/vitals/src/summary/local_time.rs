@@ -19,7 +19,7 @@ pub struct OffsetTime {
 }
 
 impl OffsetTime {
-    /// An instant, ms since 1970 UTC, and the minutes that local time is ahead of UTC.
+    /// Makes an instant, ms since 1970 UTC, and the minutes that local time is ahead of UTC.
     ///
     /// Milliseconds are cut off, and an offset that no clock has becomes UTC.
     pub fn new(time_ms: i64, offset_minutes: i16) -> Self {
@@ -83,7 +83,7 @@ impl<'de> Deserialize<'de> for OffsetTime {
 pub struct TimeOfDay(u16);
 
 impl TimeOfDay {
-    /// The time so many minutes after midnight; `None` from 24:00 on.
+    /// Returns the time so many minutes after midnight; `None` from 24:00 on.
     pub fn from_minutes(minutes: u16) -> Option<Self> {
         (minutes < MINUTES_PER_DAY).then_some(TimeOfDay(minutes))
     }

@@ -124,14 +124,14 @@ impl Offsets {
         self.0.get(after.saturating_sub(1)).map_or(0, |place| place.offset_minutes)
     }
 
-    /// The sleep day that holds a time.
+    /// Returns the sleep day that holds a time.
     fn sleep_day(&self, time_ms: i64) -> LocalDay {
         let local_minute = time_ms.div_euclid(MINUTE_MS) + i64::from(self.at(time_ms));
         LocalDay((local_minute + NOON_MINUTE).div_euclid(DAY_MINUTES) as i32)
     }
 }
 
-/// The sessions of stages on a day and the one before it, cut off at their midnights.
+/// Returns the sessions of stages on a day and the one before it, cut off at their midnights.
 fn stage_sessions(source: &DaySource<'_>) -> Vec<Session> {
     let cells = source.before.stages.cells().iter().chain(source.cells.stages.cells());
     let mut epochs: Vec<StageEpoch> = cells.flat_map(|cell| cell.epochs.iter().copied()).collect();
@@ -139,7 +139,7 @@ fn stage_sessions(source: &DaySource<'_>) -> Vec<Session> {
     sessions(&without_days_awake(&apart(epochs)))
 }
 
-/// A stage holds for its thirty seconds: rows that come thicker than half of that are left out.
+/// Returns a stage holds for its thirty seconds: rows that come thicker than half of that are left out.
 fn apart(mut epochs: Vec<StageEpoch>) -> Vec<StageEpoch> {
     let mut last_ms = i64::MIN;
     epochs.retain(|epoch| {
@@ -164,7 +164,7 @@ fn without_days_awake(epochs: &[StageEpoch]) -> Vec<StageEpoch> {
     runs.filter(|run| !is_day(run)).flatten().copied().collect()
 }
 
-/// The night of a day by its stages; `None` without any session in it.
+/// Returns the night of a day by its stages; `None` without any session in it.
 fn stage_night(source: &DaySource<'_>, sessions: &[Session]) -> Option<Night> {
     let both = [source.before, source.cells];
     let offsets = Offsets::of(both.iter().flat_map(|day| day.stages.cells()));
@@ -176,8 +176,8 @@ fn stage_night(source: &DaySource<'_>, sessions: &[Session]) -> Option<Night> {
     Some(night(source, **longest, all_sleep_s, &offsets))
 }
 
-/// The night of a day by the movements of the wrist, from noon to noon; `None` with less than three hours of them, or
-/// without rest in them. Windows mostly off the wrist are not known.
+/// Returns the night of a day by the movements of the wrist, from noon to noon; `None` with less than three hours of
+/// them, or without rest in them. Windows mostly off the wrist are not known.
 fn movement_night(source: &DaySource<'_>) -> Option<Night> {
     let late = source.before.motion.cells().iter().filter(|cell| cell.place.local_minute() >= NOON_MINUTE);
     let early = source.cells.motion.cells().iter().filter(|cell| cell.place.local_minute() < NOON_MINUTE);
@@ -206,7 +206,7 @@ fn movement_night(source: &DaySource<'_>) -> Option<Night> {
     Some(night(source, session, session.sleep_duration_s, &offsets))
 }
 
-/// Whether the activity rows of a window say that the bracelet was worn; without any it counts as worn.
+/// Returns whether the activity rows of a window say that the bracelet was worn; without any it counts as worn.
 fn is_worn(source: &DaySource<'_>, window: i64) -> bool {
     let both = [source.before, source.cells];
     both.iter().filter_map(|day| day.activity.in_window(window)).all(ActivityCell::is_wearing)
@@ -243,7 +243,7 @@ pub struct Nights {
 }
 
 impl Nights {
-    /// The nights of a day.
+    /// Returns the nights of a day.
     pub fn of(source: &DaySource<'_>) -> Self {
         let sessions = stage_sessions(source);
         let by_stages = stage_night(source, &sessions);

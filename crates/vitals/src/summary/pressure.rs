@@ -34,7 +34,7 @@ described! {
 }
 
 impl PressureSection {
-    /// The section of a day; `None` without any blood pressure.
+    /// Returns the section of a day; `None` without any blood pressure.
     pub fn of(source: &DaySource<'_>, nights: &Nights) -> Option<Self> {
         let slots = pressure_slots(&source.cells.activity);
         if slots.is_empty() {
@@ -64,7 +64,7 @@ impl PressureSection {
     }
 }
 
-/// The thirty-minute slots of a day that have a blood pressure.
+/// Returns the thirty-minute slots of a day that have a blood pressure.
 pub(super) fn pressure_slots(activity: &DayCells<ActivityCell>) -> Vec<ActivityCell> {
     let has_pressure = |cell: &ActivityCell| cell.systolic.count > 0 || cell.diastolic.count > 0;
     if !activity.cells().iter().any(has_pressure) {

@@ -50,8 +50,8 @@ described! {
 }
 
 impl RecoverySection {
-    /// The section of a day; `None` when today's RMSSD or resting heart rate is not known, or no day before knows
-    /// them.
+    /// Returns the section of a day; `None` when today's RMSSD or resting heart rate is not known, or no day before
+    /// knows them.
     pub fn of(day: LocalDay, facts: &FactsByDay, profile: &Profile) -> Option<Self> {
         let found = recovery_on(day, facts, profile)?;
         Some(RecoverySection {

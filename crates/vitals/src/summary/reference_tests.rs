@@ -72,7 +72,7 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The valid windows of a vital sign: start, mean.
+/// Returns the valid windows of a vital sign: start, mean.
 fn valid_windows(block: &Block, names: [&str; 2]) -> Vec<(i64, f64)> {
     let of_window = |(start_ms, rows): (i64, Vec<usize>)| {
         let values: Vec<f64> = rows.into_iter().filter_map(|row| valid(block, names, row)).collect();
@@ -81,7 +81,7 @@ fn valid_windows(block: &Block, names: [&str; 2]) -> Vec<(i64, f64)> {
     windows(block).into_iter().filter_map(of_window).collect()
 }
 
-/// Whether most rows of a window are worn; without any it counts as worn.
+/// Returns whether most rows of a window are worn; without any it counts as worn.
 fn is_window_worn(activity: &Block, start_ms: i64) -> bool {
     let rows = windows(activity).into_iter().find(|window| window.0 == start_ms).map(|window| window.1);
     rows.is_none_or(|rows| rows.iter().filter(|row| is_worn(activity, **row)).count() * 2 > rows.len())
@@ -110,7 +110,7 @@ impl Rows {
         DailySummary::of(&source, &Nights { asleep_ms: asleep_ms.to_vec(), ..Nights::default() })
     }
 
-    /// The whole day as an answer has it, read as plain JSON.
+    /// Returns the whole day as an answer has it, read as plain JSON.
     fn answer(&self) -> Value {
         let day = self.day();
         let bodies: Vec<(Section, String)> =

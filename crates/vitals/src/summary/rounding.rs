@@ -10,7 +10,7 @@ pub(super) fn thousandths(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 
-/// A percentage with one decimal, at most 100.
+/// Returns a percentage with one decimal, at most 100.
 pub(super) fn percent(part: f64, whole: f64) -> f64 {
     // A day that a zone has skipped has no slots.
     if whole <= 0.0 {
@@ -24,7 +24,7 @@ pub(super) fn tenths(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
-/// The mean of some values, rounded to two decimals; `None` of nothing.
+/// Returns the mean of some values, rounded to two decimals; `None` of nothing.
 pub(super) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (mut sum, mut count) = (0.0, 0_u32);
     for value in values {

@@ -53,7 +53,7 @@ impl Section {
         Section::Temperature,
     ];
 
-    /// The name in answers and in `types`.
+    /// Returns the name in answers and in `types`.
     pub const fn name(self) -> &'static str {
         match self {
             Section::Activity => "activity",
@@ -70,7 +70,7 @@ impl Section {
         }
     }
 
-    /// What it is made of.
+    /// Returns what it is made of.
     pub const fn description(self) -> &'static Description {
         match self {
             Section::Activity => &ActivitySection::DESCRIPTION,
@@ -85,7 +85,7 @@ impl Section {
         }
     }
 
-    /// The number that it is stored under. Numbers are never given to another section.
+    /// Returns the number that it is stored under. Numbers are never given to another section.
     pub const fn number(self) -> i64 {
         match self {
             Section::Activity => 1,
@@ -102,12 +102,12 @@ impl Section {
         }
     }
 
-    /// The section of that number.
+    /// Returns the section of that number.
     pub fn from_number(number: i64) -> Option<Self> {
         Self::ALL.into_iter().find(|section| section.number() == number)
     }
 
-    /// The section of that name.
+    /// Returns the section of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|section| section.name() == name)
     }

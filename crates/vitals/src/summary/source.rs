@@ -70,13 +70,13 @@ pub struct DaySource<'day> {
 }
 
 impl DaySource<'_> {
-    /// The patient's highest heart rate on the day, /min; `None` without a birthday.
+    /// Returns the patient's highest heart rate on the day, /min; `None` without a birthday.
     pub fn max_bpm(&self) -> Option<f64> {
         max_bpm_on(self.day, self.profile, self.settings)
     }
 }
 
-/// The highest heart rate of a patient on a day, /min; `None` without a birthday.
+/// Returns the highest heart rate of a patient on a day, /min; `None` without a birthday.
 pub fn max_bpm_on(day: LocalDay, profile: &Profile, settings: &SummarySettings) -> Option<f64> {
     let age_years = profile.age_on(day)?;
     settings.max_heart_rate_rule.max_heart_rate(f64::from(age_years))

@@ -38,7 +38,7 @@ described! {
 }
 
 impl TemperatureSection {
-    /// The section of a day; `None` without any row.
+    /// Returns the section of a day; `None` without any row.
     pub fn of(source: &DaySource<'_>) -> Option<Self> {
         if source.cells.temperature.is_empty() {
             return None;
@@ -68,7 +68,7 @@ impl TemperatureSection {
     }
 }
 
-/// Whether the activity rows of the same window say that the bracelet was worn; without any it counts as worn.
+/// Returns whether the activity rows of the same window say that the bracelet was worn; without any it counts as worn.
 pub(super) fn is_worn(cell: &TemperatureCell, activity: &DayCells<ActivityCell>) -> bool {
     activity.in_window(cell.place.window()).is_none_or(ActivityCell::is_wearing)
 }

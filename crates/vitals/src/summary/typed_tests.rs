@@ -134,7 +134,7 @@ impl AnyDay {
     }
 }
 
-/// What was computed, without going through JSON.
+/// Returns what was computed, without going through JSON.
 fn computed(summary: DailySummary) -> Vec<SectionBody> {
     [
         summary.activity.map(SectionBody::Activity),

@@ -32,7 +32,7 @@ described! {
 }
 
 impl RespirationRateSection {
-    /// The section of a day; `None` when no row has a respiration rate, be it 0 or poor.
+    /// Returns the section of a day; `None` when no row has a respiration rate, be it 0 or poor.
     pub fn of(source: &DaySource<'_>) -> Option<Self> {
         let day = VitalDay::of(source.cells.activity.cells(), |cell| &cell.respiration)?;
         Some(RespirationRateSection {
@@ -67,7 +67,7 @@ described! {
 }
 
 impl Spo2Section {
-    /// The section of a day; `None` when no row has an oxygen saturation, be it 0 or poor.
+    /// Returns the section of a day; `None` when no row has an oxygen saturation, be it 0 or poor.
     pub fn of(source: &DaySource<'_>) -> Option<Self> {
         let day = VitalDay::of(source.cells.activity.cells(), |cell| &cell.spo2)?;
         Some(Spo2Section {

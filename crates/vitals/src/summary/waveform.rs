@@ -37,7 +37,7 @@ described! {
 }
 
 impl WaveformQuality {
-    /// The checks of a day; `None` without any raw waveform.
+    /// Returns the checks of a day; `None` without any raw waveform.
     pub fn of(source: &DaySource<'_>) -> Option<Self> {
         let day = source.cells;
         let ecg = check(&day.ecg, &day.activity, |cell| &cell.rates);

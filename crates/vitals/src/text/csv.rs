@@ -13,7 +13,7 @@ use crate::block::{Block, Cells};
 use crate::registry::{Column, DataType, Kind, NULL};
 use crate::zone::ZoneName;
 
-/// The header line.
+/// Returns the header line.
 pub fn header(data_type: DataType) -> Vec<u8> {
     let mut line = b"timestamp,date".to_vec();
     for column in data_type.columns() {

@@ -26,7 +26,7 @@ impl Default for LocalDates {
 }
 
 impl LocalDates {
-    /// The date of a time in a zone, 29 characters. Valid until the next call.
+    /// Returns the date of a time in a zone, 29 characters. Valid until the next call.
     pub fn format(&mut self, time_us: i64, zone: &ZoneName) -> &[u8] {
         if self.zone.as_ref() != Some(zone) {
             self.clock = LocalClock::new(zone);

@@ -23,7 +23,7 @@ impl Averages {
         Averages { sums }
     }
 
-    /// The average of `width` values around one (an even width becomes the next odd one), clipped at the ends.
+    /// Returns the average of `width` values around one (an even width becomes the next odd one), clipped at the ends.
     fn around(&self, at: usize, width: usize) -> f64 {
         let half = width / 2;
         let (start, end) = (at.saturating_sub(half), (at + half + 1).min(self.sums.len() - 1));

@@ -69,7 +69,7 @@ struct Rhythm {
     share: f64,
 }
 
-/// The strongest rhythm of a series of one value per pulse; None when it does not vary. Rhythms
+/// Returns the strongest rhythm of a series of one value per pulse; None when it does not vary. Rhythms
 /// faster than half the pulse cannot be seen and are not looked for.
 fn strongest(times_s: &[f64], mut values: Vec<f64>) -> Option<Rhythm> {
     subtract_linear_trend(&mut values);

@@ -26,7 +26,7 @@ fn beats_s(per_min: f64, sway: f64, breaths_per_min: f64, length_s: f64) -> Vec<
     times
 }
 
-/// An ECG with a QRS of 40 ms at each beat, a T wave a third of a second later and some noise.
+/// Returns an ECG with a QRS of 40 ms at each beat, a T wave a third of a second later and some noise.
 fn ecg(beats: &[f64], length_s: f64, rate_hz: f64, polarity: f64) -> Vec<f64> {
     let mut tremor = noise(3);
     let wave = |time: f64, centre: f64, width: f64| (-0.5 * ((time - centre) / width).powi(2)).exp();
@@ -43,7 +43,7 @@ fn ecg(beats: &[f64], length_s: f64, rate_hz: f64, polarity: f64) -> Vec<f64> {
     (0..(length_s * rate_hz) as usize).map(value).collect()
 }
 
-/// A PPG with a pulse after each beat whose level, height and rate breathe.
+/// Returns a PPG with a pulse after each beat whose level, height and rate breathe.
 fn ppg(beats: &[f64], breaths_per_min: f64, length_s: f64, rate_hz: f64) -> Vec<f64> {
     let mut tremor = noise(9);
     let value = |at: usize| {
@@ -62,7 +62,7 @@ fn ppg(beats: &[f64], breaths_per_min: f64, length_s: f64, rate_hz: f64) -> Vec<
     (0..(length_s * rate_hz) as usize).map(value).collect()
 }
 
-/// How many of the true beats away from the ends were found within a time, and how many were found at all.
+/// Returns how many of the true beats away from the ends were found within a time, and how many were found at all.
 fn matched(found_s: &[f64], beats: &[f64], within_s: f64, length_s: f64) -> (usize, usize, usize) {
     let is_inside = |time: &&f64| (1.5..length_s - 1.5).contains(*time);
     let is_found = |beat: &&f64| found_s.iter().any(|found| (found - **beat).abs() <= within_s);

@@ -8,7 +8,7 @@
 use std::io::Read;
 use std::path::PathBuf;
 
-/// The folder of the recordings, or None after saying that the test is skipped.
+/// Returns the folder of the recordings, or None after saying that the test is skipped.
 #[allow(clippy::disallowed_methods, reason = "the environment says where data lie")]
 pub fn folder() -> Option<PathBuf> {
     let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/real");
@@ -21,7 +21,7 @@ pub fn folder() -> Option<PathBuf> {
     None
 }
 
-/// The text of one file, gunzipped when its name ends in `.gz`.
+/// Returns the text of one file, gunzipped when its name ends in `.gz`.
 pub fn text(name: &str) -> Option<String> {
     let path = folder()?.join(name);
     let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -33,7 +33,7 @@ pub fn text(name: &str) -> Option<String> {
     Some(text)
 }
 
-/// The rows of a CSV file below its header, as text cells.
+/// Returns the rows of a CSV file below its header, as text cells.
 pub fn rows(name: &str) -> Option<Vec<Vec<String>>> {
     let text = text(name)?;
     let mut reader = csv::Reader::from_reader(text.as_bytes());
@@ -45,7 +45,7 @@ pub fn numbers(rows: &[Vec<String>], column: usize) -> Vec<f64> {
     rows.iter().map(|row| row[column].parse().unwrap()).collect()
 }
 
-/// A JSON file.
+/// Returns a JSON file.
 pub fn json(name: &str) -> Option<serde_json::Value> {
     Some(serde_json::from_str(&text(name)?).unwrap())
 }

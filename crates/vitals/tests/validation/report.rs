@@ -40,7 +40,7 @@ and agreement with these recordings promises nothing about others.
 /// Records of intervals with oracle values.
 const OPEN: [&str; 9] = ["101_6", "101_8", "101_9", "21_7", "21_8", "21_9", "84_1", "84_2", "84_3"];
 
-/// The page; None where the recordings are not there.
+/// Returns the page; None where the recordings are not there.
 pub fn page() -> Option<String> {
     let mut page = HEAD.to_owned();
     for rows in [variability()?, toolbox()?, news()?, fibrillation()?, sleep()?, steps()?, waveforms()?] {

@@ -12,7 +12,7 @@ fn about(name: &str) -> String {
     std::env::var(format!("SCENARIO_{name}")).expect("the scenario says it")
 }
 
-/// What is derived comes a moment after the sync that it is made of.
+/// Asks again, since what is derived comes a moment after the sync that it is made of.
 async fn until<T, F: Future<Output = Option<T>>>(ask: impl Fn() -> F) -> T {
     for _ in 0..100 {
         if let Some(answer) = ask().await {

@@ -19,13 +19,13 @@ use crate::error::{ApiError, Result};
 use crate::outer::ClientAddress;
 use crate::state::ApiState;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(ask)).routes(routes!(submit))
 }
 
-/// The login page for an application's request. What is wrong with the request is reported to the application, at its
-/// own address; only when client and address do not belong together, to the person.
+/// Returns the login page for an application's request. What is wrong with the request is reported to the application,
+/// at its own address; only when client and address do not belong together, to the person.
 #[utoipa::path(get, path = "/oauth/authorize", tag = "oauth",
     params(("response_type" = String, Query, description = "`code`"), ("client_id" = String, Query),
         ("redirect_uri" = String, Query, description = "one of the client's, byte by byte"),
@@ -55,9 +55,9 @@ async fn ask(State(state): State<ApiState>, browser: Browser, RawQuery(query): R
 }
 
 body! {
-    /// What the forms of the pages send.
+    /// Fields of the forms of the pages.
     struct AuthorizationForm {
-        /// What the page was made for, sealed for the browser.
+        /// Request that the page was made for, sealed for the browser.
         #[schema(value_type = String)]
         #[schema(example = json!(concat!(
             "bjQLnP-zepicpUTmu3gKLHiQHT-zNzh2hRGjBhevoB1L9RIvNEVUxTveLruM0rfj0WAK1jHDhaXXzOI8d4VFmtvBtMkA_-SN",
@@ -199,7 +199,8 @@ async fn login(
     }
 }
 
-/// What browsers report of the place that a form comes from. Others say nothing; the ticket protects those who do not.
+/// Returns what browsers report of the place that a form comes from. Others say nothing; the ticket protects those who
+/// do not.
 fn is_from_our_page(headers: &HeaderMap, our_url: &str) -> bool {
     let is_ours = |origin: &HeaderValue| {
         let origin = origin.to_str().unwrap_or_default();
@@ -212,7 +213,7 @@ fn is_from_our_page(headers: &HeaderMap, our_url: &str) -> bool {
         && headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin" || site == "none")
 }
 
-/// The nonce by which a page's content security policy allows its style, drawn for each page.
+/// Returns the nonce by which a page's content security policy allows its style, drawn for each page.
 fn nonce(platform: &Platform) -> String {
     STANDARD.encode(platform.core.random_bytes::<16>())
 }

@@ -15,7 +15,7 @@ const LENGTH: usize = 43;
 
 /// A browser, by its cookie.
 pub(super) struct Browser {
-    /// What its forms are sealed for.
+    /// Identity that its forms are sealed for.
     pub id: String,
     /// Whether it does not have the cookie yet.
     is_new: bool,
@@ -23,7 +23,7 @@ pub(super) struct Browser {
 }
 
 impl Browser {
-    /// The cookie to set, when the browser does not have it.
+    /// Returns the cookie to set, when the browser does not have it.
     pub(super) fn cookie(&self) -> Option<HeaderValue> {
         let cookie = Cookie::build((name(self.secure), &self.id)).path("/").http_only(true).secure(self.secure);
         // Lax and not Strict: the person comes from the application's page, and the cookie has to be there already

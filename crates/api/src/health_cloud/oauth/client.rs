@@ -10,7 +10,7 @@ use store::ClientId;
 
 use super::form::{FormText, invalid_request, pairs};
 
-/// The credentials of a request. Refused when there are none, two, or unreadable ones.
+/// Returns the credentials of a request. Refused when there are none, two, or unreadable ones.
 pub(super) fn credentials(
     headers: &HeaderMap,
     client_id: &FormText,

@@ -33,23 +33,23 @@ impl FieldValue<Pairs> for FormText {
 }
 
 impl FormText {
-    /// The value; none when it is empty.
+    /// Returns the value; none when it is empty.
     pub(super) fn one(&self) -> Result<Option<&str>, PlatformError> {
         self.0.as_ref().map(Option::as_deref).map_err(|message| invalid_request(message))
     }
 
-    /// The value, which has to be there.
+    /// Returns the value, which has to be there.
     pub(super) fn required(&self, message: &'static str) -> Result<&str, PlatformError> {
         self.one()?.ok_or_else(|| invalid_request(message))
     }
 }
 
-/// The error of RFC 6749 for a request that cannot be read.
+/// Returns the error of RFC 6749 for a request that cannot be read.
 pub(super) fn invalid_request(message: &'static str) -> PlatformError {
     PlatformError::Oauth { code: "invalid_request", message }
 }
 
-/// The pairs of an encoded text.
+/// Returns the pairs of an encoded text.
 pub(super) fn pairs(encoded: &[u8]) -> Vec<(String, String)> {
     url::form_urlencoded::parse(encoded).into_owned().collect()
 }

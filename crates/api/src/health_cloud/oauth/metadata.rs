@@ -10,12 +10,13 @@ use utoipa_axum::routes;
 
 use crate::state::ApiState;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(metadata))
 }
 
-/// The same below the root: RFC 8414 puts the well-known part before the path of the issuer, which is `/health`.
+/// Returns the same below the root: RFC 8414 puts the well-known part before the path of the issuer, which is
+/// `/health`.
 pub(crate) fn at_the_root() -> Router<ApiState> {
     Router::new().route("/.well-known/oauth-authorization-server/health", get(metadata))
 }
@@ -27,28 +28,28 @@ struct Metadata {
     /// The authorization server, as `iss` of its tokens has it.
     #[schema(example = "https://study.example/health")]
     issuer: String,
-    /// Where a patient is sent.
+    /// Address that a patient is sent to.
     #[schema(example = "https://study.example/health/oauth/authorize")]
     authorization_endpoint: String,
-    /// Where tokens are given.
+    /// Address at which tokens are issued.
     #[schema(example = "https://study.example/health/oauth/token")]
     token_endpoint: String,
-    /// Where tokens are given back.
+    /// Address at which tokens are revoked.
     #[schema(example = "https://study.example/health/oauth/revoke")]
     revocation_endpoint: String,
-    /// Where tokens are looked at.
+    /// Address at which tokens are introspected.
     #[schema(example = "https://study.example/health/oauth/introspect")]
     introspection_endpoint: String,
     /// The public keys.
     #[schema(example = "https://study.example/health/.well-known/jwks.json")]
     jwks_uri: String,
-    /// What a token can allow.
+    /// Scopes of tokens.
     #[schema(example = json!(["patient.read", "patient.sync"]))]
     scopes_supported: [&'static str; 2],
     /// Always `code`.
     #[schema(example = json!(["code"]))]
     response_types_supported: [&'static str; 1],
-    /// How the code comes back.
+    /// Ways in which the code is returned.
     #[schema(example = json!(["query"]))]
     response_modes_supported: [&'static str; 1],
     /// For what tokens are given.
@@ -57,13 +58,13 @@ struct Metadata {
     /// PKCE.
     #[schema(example = json!(["S256"]))]
     code_challenge_methods_supported: [&'static str; 1],
-    /// How a client shows itself for tokens.
+    /// Ways in which a client authenticates for tokens.
     #[schema(example = json!(["client_secret_basic", "client_secret_post", "none"]))]
     token_endpoint_auth_methods_supported: [&'static str; 3],
-    /// How a client shows itself to give tokens back.
+    /// Ways in which a client authenticates to revoke tokens.
     #[schema(example = json!(["client_secret_basic", "client_secret_post", "none"]))]
     revocation_endpoint_auth_methods_supported: [&'static str; 3],
-    /// How a client shows itself to look at tokens.
+    /// Ways in which a client authenticates to introspect tokens.
     #[schema(example = json!(["client_secret_basic", "client_secret_post"]))]
     introspection_endpoint_auth_methods_supported: [&'static str; 2],
     /// Whether redirects name the issuer (RFC 9207).
@@ -71,8 +72,8 @@ struct Metadata {
     authorization_response_iss_parameter_supported: bool,
 }
 
-/// What the authorization server is and can do. It is also at `/.well-known/oauth-authorization-server/health` of the
-/// service.
+/// Returns what the authorization server is and can do. It is also at `/.well-known/oauth-authorization-server/health`
+/// of the service.
 #[utoipa::path(get, path = "/.well-known/oauth-authorization-server", tag = "oauth",
     responses((status = 200, body = Metadata)))]
 async fn metadata(State(state): State<ApiState>) -> Json<Metadata> {

@@ -16,7 +16,7 @@ use crate::state::ApiState;
 
 pub(crate) use metadata::at_the_root;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().merge(authorize::routes()).merge(token::routes()).merge(metadata::routes())
 }

@@ -10,20 +10,20 @@ use axum::response::{IntoResponse, Response};
 use platform::oauth::AuthorizationRequest;
 use url::Url;
 
-/// What a page is sent with.
+/// A page and the headers that it is sent with.
 pub(super) struct Page {
     status: StatusCode,
     html: askama::Result<String>,
-    /// Where its forms may lead besides this server, for its policy.
+    /// Address that its forms may lead to besides this server, for its policy.
     leads_to: Option<String>,
     /// Allows the page's own inline style, and nothing else, in its content security policy.
     nonce: String,
 }
 
-/// What the login page shows again after a try that failed.
+/// Content that the login page shows again after a failed attempt.
 #[derive(Default)]
 pub(super) struct LoginTry<'a> {
-    /// What went wrong.
+    /// Reason of the failure.
     pub wrong: Option<&'a str>,
     /// The name that was typed.
     pub name: &'a str,
@@ -56,33 +56,34 @@ struct Wrong<'a> {
 }
 
 impl Page {
-    /// Where a patient logs in.
+    /// Returns where a patient logs in.
     pub(super) fn login(nonce: String, request: &AuthorizationRequest, ticket: &str, tried: &LoginTry<'_>) -> Self {
         let html = Login { nonce: &nonce, client_name: &request.client_name, ticket, tried }.render();
         let status = if tried.wrong.is_some() { StatusCode::FORBIDDEN } else { StatusCode::OK };
         Page { status, html, leads_to: None, nonce }
     }
 
-    /// Where a patient decides what an application may do.
+    /// Returns where a patient decides what an application may do.
     pub(super) fn consent(nonce: String, request: &AuthorizationRequest, ticket: &str) -> Self {
         let html = Consent { nonce: &nonce, request, ticket }.render();
         let leads_to = Some(policy_source(&request.redirect_uri));
         Page { status: StatusCode::OK, html, leads_to, nonce }
     }
 
-    /// What went wrong, when only the person can be informed.
+    /// Returns what went wrong, when only the person can be informed.
     pub(super) fn wrong(nonce: String, status: StatusCode, what: &str) -> Self {
         let html = Wrong { nonce: &nonce, what }.render();
         Page { status, html, leads_to: None, nonce }
     }
 
-    /// The same page with another status.
+    /// Returns the same page with another status.
     pub(super) fn with_status(self, status: StatusCode) -> Self {
         Page { status, ..self }
     }
 }
 
-/// How a policy names where an address leads. Browsers apply `form-action` also to where an answer redirects to.
+/// Returns how a policy names where an address leads. Browsers apply `form-action` also to where an answer redirects
+/// to.
 fn policy_source(address: &str) -> String {
     let Ok(url) = Url::parse(address) else { return "'none'".to_owned() };
     match url.scheme() {

@@ -16,13 +16,13 @@ use crate::error::{ApiError, ErrorBody, Result};
 use crate::outer::ClientAddress;
 use crate::state::ApiState;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(token)).routes(routes!(revoke)).routes(routes!(introspect))
 }
 
 body! {
-    /// What is given for tokens. A client with a secret shows it as HTTP Basic, or here.
+    /// Grant for which tokens are issued. A client with a secret sends it as HTTP Basic, or here.
     struct TokenRequest {
         /// `authorization_code` or `refresh_token`.
         #[schema(value_type = String)]
@@ -72,10 +72,10 @@ struct TokenBody {
     /// Seconds that the access token lives.
     #[schema(example = 3600)]
     expires_in: i64,
-    /// What the next tokens are got with, once.
+    /// Token with which the next tokens are requested, once.
     #[schema(example = "pwr_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R9s0T1u0")]
     refresh_token: String,
-    /// What the access token allows, words with blanks between.
+    /// Scopes of the access token, separated by blanks.
     #[schema(example = "patient.read")]
     scope: String,
 }
@@ -173,13 +173,13 @@ async fn revoke(
     Ok(StatusCode::OK)
 }
 
-/// What a token is worth. All but `active` is left out when it is not good.
+/// Introspection of a token. Everything but `active` is left out when the token is not valid.
 #[derive(Serialize, utoipa::ToSchema)]
 struct Introspection {
     /// Whether the token is good.
     #[schema(example = true)]
     active: bool,
-    /// What it allows, words with blanks between.
+    /// Scopes, separated by blanks.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "patient.read")]
     scope: Option<String>,
@@ -191,11 +191,11 @@ struct Introspection {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "Bearer")]
     token_type: Option<&'static str>,
-    /// When it ends by itself, s since 1970.
+    /// Time at which it expires, s since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = 1_763_603_600)]
     exp: Option<i64>,
-    /// When it was issued, s since 1970.
+    /// Time at which it was issued, s since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = 1_763_600_000)]
     iat: Option<i64>,
@@ -207,7 +207,7 @@ struct Introspection {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "health")]
     aud: Option<&'static str>,
-    /// Who has issued it.
+    /// Issuer.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "https://study.example/health")]
     iss: Option<String>,
@@ -250,7 +250,7 @@ impl Introspection {
     }
 }
 
-/// What a token of the calling client is worth (RFC 7662). For clients with a secret.
+/// Returns what a token of the calling client is worth (RFC 7662). For clients with a secret.
 #[utoipa::path(post, path = "/oauth/introspect", tag = "oauth",
     security((), ("oauth_client" = [])),
     request_body(content = TokenQuery, content_type = "application/x-www-form-urlencoded"),

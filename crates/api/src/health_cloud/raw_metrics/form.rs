@@ -25,7 +25,7 @@ pub(super) enum Form {
 impl Form {
     const ALL: [Form; 4] = [Form::Json, Form::Csv, Form::Arrow, Form::Parquet];
 
-    /// The content type.
+    /// Returns the content type.
     pub(super) const fn content_type(self) -> &'static str {
         match self {
             Form::Json => "application/json",
@@ -35,8 +35,8 @@ impl Form {
         }
     }
 
-    /// The form that a request prefers; JSON when it does not say. Of each form the most specific range counts, and one of
-    /// weight 0 refuses it (RFC 9110, 12.5.1).
+    /// Returns the form that a request prefers; JSON when it does not say. Of each form the most specific range counts,
+    /// and one of weight 0 refuses it (RFC 9110, 12.5.1).
     pub(super) fn asked_for(headers: &HeaderMap) -> Result<Self, ApiError> {
         let accepted: Vec<&str> = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
         if accepted.is_empty() {
@@ -58,7 +58,7 @@ impl Form {
         })
     }
 
-    /// What the most specific of the ranges that mean this form says of it.
+    /// Returns what the most specific of the ranges that mean this form says of it.
     fn wish(self, ranges: &[(String, f32)]) -> Option<Wish> {
         let mut found: Option<Wish> = None;
         for (place, (kind, weight)) in ranges.iter().enumerate() {
@@ -70,7 +70,7 @@ impl Form {
         found
     }
 
-    /// How precisely a range means this form; `None` when it does not.
+    /// Returns how precisely a range means this form; `None` when it does not.
     fn precision(self, kind: &str) -> Option<u8> {
         let own = self.content_type().split(';').next().unwrap_or_default();
         let (group, _) = own.split_once('/')?;
@@ -135,7 +135,7 @@ impl Writer {
         })
     }
 
-    /// The bytes of some blocks.
+    /// Returns the bytes of some blocks.
     pub(super) fn write(&mut self, blocks: &[Block]) -> Result<Vec<u8>, PlatformError> {
         let mut bytes = Vec::new();
         match self {
@@ -161,7 +161,7 @@ impl Writer {
         Ok(bytes)
     }
 
-    /// The last bytes.
+    /// Returns the last bytes.
     pub(super) fn finish(self) -> Result<Vec<u8>, PlatformError> {
         let mut bytes = Vec::new();
         match self {

@@ -21,12 +21,12 @@ use crate::extract::HealthCall;
 use crate::parameters::Parameters;
 use crate::state::ApiState;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(raw_metrics))
 }
 
-/// The samples of the token's patient in a window. Both ends of the range are included.
+/// Returns the samples of the token's patient in a window. Both ends of the range are included.
 ///
 /// At most 30 minutes at once of a waveform, a type that is sampled many times a second; 24 hours of every other type.
 /// `Accept` chooses between JSON, CSV, Arrow and Parquet.

@@ -11,7 +11,8 @@ use crate::times;
 const DAY_MS: i64 = 86_400_000;
 const HALF_HOUR_MS: i64 = 30 * 60_000;
 
-/// The range that the parameters ask for. Malformed when they are not a pair, cannot be read, or ask for too much.
+/// Returns the range that the parameters ask for. Malformed when they are not a pair, cannot be read, or ask for too
+/// much.
 pub(super) fn read(data_type: DataType, parameters: &Parameters) -> Result<Range, PlatformError> {
     let names = ["from_date", "to_date", "from_client_date", "to_client_date"];
     let [from, to, from_client, to_client] = names.map(|name| parameters.one(name));

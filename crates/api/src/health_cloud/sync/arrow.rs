@@ -23,14 +23,14 @@ use vitals::zone::ZoneName;
 use super::body::BodyError;
 use crate::load::Room;
 
-/// What a stream ends with, whether or not its sender wrote it. A last message without a body is decoded when it comes.
+/// End of a stream, whether or not its sender wrote it. A last message without a body is decoded when it comes.
 const END_OF_STREAM: &[u8] = &[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 
 /// Rows that are read at once. Before it is read, a row is counted with the most that it can take.
 const ROWS_AT_ONCE: usize = 1 << 19;
 
-/// The rows of a stream. `zone` is that of rows that name none; `room` is the account of the upload, in which the stream
-/// itself is counted already.
+/// Returns the rows of a stream. `zone` is that of rows that name none; `room` is the account of the upload, in which
+/// the stream itself is counted already.
 pub(crate) fn read(
     data_type: DataType,
     stream: &Bytes,
@@ -67,13 +67,13 @@ pub(crate) fn read(
     Ok(TypeBatches { data_type, batches })
 }
 
-/// The rows of a batch, no more at once than are read at once; one piece also where there is no row.
+/// Returns the rows of a batch, no more at once than are read at once; one piece also where there is no row.
 fn pieces(batch: &RecordBatch) -> impl Iterator<Item = RecordBatch> {
     let rows = batch.num_rows();
     (0..rows.max(1)).step_by(ROWS_AT_ONCE).map(move |start| batch.slice(start, ROWS_AT_ONCE.min(rows - start)))
 }
 
-/// What the reader answers; a panic of it is an answer too.
+/// Returns what the reader answers; a panic of it is an answer too.
 fn guarded<T>(read: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, BodyError> {
     match catch_unwind(AssertUnwindSafe(read)) {
         Ok(read) => read.map_err(not_a_stream),

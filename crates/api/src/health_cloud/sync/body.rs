@@ -79,7 +79,7 @@ fn read_numbers(bytes: &[u8], room: &Room) -> Result<SyncBody, BodyError> {
     })
 }
 
-/// Whether brackets outside texts are nested deeper than is read.
+/// Returns whether brackets outside texts are nested deeper than is read.
 fn is_nested_too_deeply(bytes: &[u8]) -> bool {
     let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
     for byte in bytes {
@@ -145,7 +145,7 @@ impl<'de> Visitor<'de> for BodySeed<'_> {
 }
 
 impl BodySeed<'_> {
-    /// A field that is small enough to be read on its own.
+    /// Returns a field that is small enough to be read on its own.
     fn small<E: Error>(&self, key: &str, text: &RawValue) -> Result<Value, E> {
         // As a tree a value can take twenty times its text.
         if text.get().len() > LONGEST_FIELD {
@@ -158,7 +158,7 @@ impl BodySeed<'_> {
         read.map_err(|_| self.place.fail(key, "cannot be read"))
     }
 
-    /// A text that may be null.
+    /// Returns a text that may be null.
     fn text<E: Error>(&self, place: &str, value: Value) -> Result<Option<String>, E> {
         match value {
             Value::Null => Ok(None),

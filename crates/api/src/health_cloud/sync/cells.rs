@@ -15,7 +15,7 @@ use super::texts::TextSeed;
 use super::whole_numbers;
 use crate::body::with_f64_numbers;
 
-/// What was under a column's name.
+/// Value under a column's name.
 pub(super) enum Field {
     /// One value for all rows, or the value of a single row.
     One(Result<i32, CellError>),
@@ -28,7 +28,7 @@ pub(super) enum Field {
 }
 
 impl Field {
-    /// The number of rows; `None` for a constant.
+    /// Returns the number of rows; `None` for a constant.
     pub(super) fn rows(&self) -> Option<usize> {
         match self {
             Field::One(_) | Field::OneText(_) => None,
@@ -37,7 +37,7 @@ impl Field {
         }
     }
 
-    /// What an array holds of the account of the upload, bytes; texts without their characters.
+    /// Returns what an array holds of the account of the upload, bytes; texts without their characters.
     pub(super) fn counted_bytes(&self) -> usize {
         let of_faults = |faults: &Vec<(u32, CellError)>| faults.capacity() * size_of::<(u32, CellError)>();
         match self {
@@ -47,7 +47,7 @@ impl Field {
         }
     }
 
-    /// What is wrong with a constant.
+    /// Returns what is wrong with a constant.
     pub(super) fn fault(&self) -> Option<CellError> {
         match self {
             Field::One(cell) => cell.err(),
@@ -56,7 +56,7 @@ impl Field {
         }
     }
 
-    /// The rows of an array that are wrong.
+    /// Returns the rows of an array that are wrong.
     pub(super) fn faults(&self) -> &[(u32, CellError)] {
         match self {
             Field::Each { faults, .. } | Field::EachText { faults, .. } => faults,
@@ -64,7 +64,7 @@ impl Field {
         }
     }
 
-    /// The cell of a constant.
+    /// Returns the cell of a constant.
     pub(super) fn cell(&self) -> i32 {
         match self {
             Field::One(cell) => cell.unwrap_or(NULL),
@@ -72,7 +72,7 @@ impl Field {
         }
     }
 
-    /// The text of a constant.
+    /// Returns the text of a constant.
     pub(super) fn into_text(self) -> Option<Arc<str>> {
         match self {
             Field::OneText(text) => text.ok().flatten(),
@@ -96,7 +96,7 @@ impl Field {
         }
     }
 
-    /// The cells of all rows.
+    /// Returns the cells of all rows.
     pub(super) fn into_cells(self, rows: usize) -> Cells {
         match self {
             Field::One(cell) => Cells::Constant(cell.unwrap_or(NULL)),
@@ -136,7 +136,7 @@ impl FieldSeed<'_> {
         CellSeed { column: self.column, at: &self.at }
     }
 
-    /// An array of nothing but integers and nulls.
+    /// Returns an array of nothing but integers and nulls.
     fn whole_numbers<E: Error>(&self, text: &str) -> Result<Option<Field>, E> {
         let column = self.column;
         // The value of a single row, of which there can be millions.
@@ -178,7 +178,8 @@ impl FieldSeed<'_> {
         Ok(Some(Field::Each { cells, faults }))
     }
 
-    /// What the parser found wrong: with the value, which is noted with its place already, or with the text itself.
+    /// Returns what the parser found wrong: with the value, which is noted with its place already, or with the text
+    /// itself.
     fn as_error_of_body<E: Error>(&self, error: &serde_json::Error) -> E {
         // `fail` has noted the place already; a second one would be that of the text inside the column.
         if error.is_data() {
@@ -187,7 +188,8 @@ impl FieldSeed<'_> {
         self.at.fail("cannot be read")
     }
 
-    /// Any value, by the parser. It gives up at a number that no f64 holds, which is a bad value like any other.
+    /// Returns any value, by the parser. It gives up at a number that no f64 holds, which is a bad value like any
+    /// other.
     fn read_alone(self, text: &str) -> Result<Field, serde_json::Error> {
         let read = serde_json::Deserializer::from_str(text).deserialize_any(self);
         if !read.as_ref().is_err_and(serde_json::Error::is_syntax) {

@@ -26,7 +26,8 @@ impl ColumnPlace<'_> {
         self.fail("is of the wrong kind")
     }
 
-    /// The most elements that the array may have: as many as the first array of the object, or as one sync may bring.
+    /// Returns the most elements that the array may have: as many as the first array of the object, or as one sync may
+    /// bring.
     pub(super) fn most(&self) -> usize {
         self.rows.unwrap_or_else(|| most_rows(self.data_type))
     }

@@ -28,7 +28,7 @@ pub(super) struct RowsSeed<'place> {
     pub place: &'place Place,
 }
 
-/// What a batch takes without its rows, bytes.
+/// Returns what a batch takes without its rows, bytes.
 fn bytes_of_batch(data_type: DataType) -> usize {
     size_of::<Batch>() + data_type.columns().len() * size_of::<Cells>()
 }
@@ -146,7 +146,7 @@ impl<'de> Visitor<'de> for ObjectSeed<'_, '_> {
     }
 }
 
-/// What was in one object.
+/// Fields of one object.
 #[derive(Default)]
 struct Fields {
     times: Option<TimeField>,
@@ -172,7 +172,7 @@ impl<'place> ObjectSeed<'_, 'place> {
         decimal.ok_or_else(|| self.fail(name, "is not a number of at most 20 digits, 12 behind the point"))
     }
 
-    /// A rate belongs to the block and not to a row, so a wrong one is a fault of the body.
+    /// Returns a rate belongs to the block and not to a row, so a wrong one is a fault of the body.
     fn rate<E: serde::de::Error>(&self, text: &RawValue) -> Result<Rate, E> {
         let rate = Rate::parse(text.get());
         rate.ok_or_else(|| self.fail("rate_hz", &format!("must be a number above 0 and at most {HIGHEST_HZ}")))
@@ -262,14 +262,14 @@ impl<'place> ObjectSeed<'_, 'place> {
     }
 }
 
-/// What the rows of a long block take, bytes. A constant number takes nothing.
+/// Returns what the rows of a long block take, bytes. A constant number takes nothing.
 fn bytes_of_block(data_type: DataType, fields: &[(usize, Field)], rows: usize) -> usize {
     let is_long = |(index, field): &&(usize, Field)| field.rows().is_some() || data_type.columns()[*index].is_text();
     let cells: usize = fields.iter().filter(is_long).map(|(index, _)| bytes_of_cell(data_type, *index)).sum();
     rows * (size_of::<i64>() + cells) + bytes_of_faults(fields, rows)
 }
 
-/// What is made for the rows of a long block next to its columns, bytes: faults, and constant texts.
+/// Returns what is made for the rows of a long block next to its columns, bytes: faults, and constant texts.
 fn bytes_of_constants(data_type: DataType, fields: &[(usize, Field)], rows: usize) -> usize {
     let is_constant_text =
         |(index, field): &&(usize, Field)| field.rows().is_none() && data_type.columns()[*index].is_text();

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::load::{NoRoom, Room};
 
-/// How a body is compressed.
+/// Compression of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// Not at all.
@@ -18,7 +18,7 @@ pub enum Encoding {
     Zstd,
 }
 
-/// Why a body cannot be expanded.
+/// Reason why a body cannot be expanded.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpandError {
     /// The compressed bytes are damaged or end early.
@@ -39,7 +39,7 @@ pub enum ExpandError {
 }
 
 impl Encoding {
-    /// The encoding that a `Content-Encoding` header names; `None` when it is not one of ours.
+    /// Returns the encoding that a `Content-Encoding` header names; `None` when it is not one of ours.
     pub fn of(header: Option<&HeaderValue>) -> Option<Self> {
         let Some(header) = header else { return Some(Encoding::Identity) };
         match header.to_str().ok()?.trim().to_ascii_lowercase().as_str() {
@@ -50,8 +50,8 @@ impl Encoding {
         }
     }
 
-    /// The body without its compression. Stops at the limit, so a small body cannot fill the memory, and where the account
-    /// of the upload has no room, in which the body itself is counted already.
+    /// Returns the body without its compression. Stops at the limit, so a small body cannot fill the memory, and where
+    /// the account of the upload has no room, in which the body itself is counted already.
     pub fn expand(self, body: Bytes, limit: usize, room: &Room) -> Result<Bytes, ExpandError> {
         match self {
             Encoding::Identity if body.len() > limit => Err(ExpandError::TooLarge { limit }),
@@ -84,13 +84,13 @@ fn zstd_decoder(body: &[u8]) -> io::Result<impl Read> {
     Ok(decoder)
 }
 
-/// The expanded length that the sender claims, or one step where nothing is claimed.
+/// Returns the expanded length that the sender claims, or one step where nothing is claimed.
 fn zstd_length(body: &[u8]) -> usize {
     let claimed = zstd::zstd_safe::get_frame_content_size(body).ok().flatten();
     claimed.and_then(|length| usize::try_from(length).ok()).unwrap_or(STEP)
 }
 
-/// The expanded length that the sender claims; no more than bytes of that number can become.
+/// Returns the expanded length that the sender claims; no more than bytes of that number can become.
 fn gzip_length(body: &[u8]) -> usize {
     const MOST_PER_BYTE: usize = 1032;
     let claimed = body.last_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length) as usize);
@@ -100,7 +100,7 @@ fn gzip_length(body: &[u8]) -> usize {
 /// Bytes by which the expanded body grows at least when it is longer than was expected.
 const STEP: usize = 1 << 20;
 
-/// Why expanding ended.
+/// Reason why expanding ended.
 enum Failed {
     Expand(ExpandError),
     Reading(io::Error),

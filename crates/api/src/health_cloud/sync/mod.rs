@@ -70,12 +70,12 @@ const ARROW_STREAM: &str = "application/vnd.apache.arrow.stream";
 /// Syncs that take up to so many bytes are stored where they arrive; a task of their own would cost more than it saves.
 const STORED_IN_PLACE: usize = 1 << 20;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(sync)).routes(routes!(sync_arrow))
 }
 
-/// What became of a sync.
+/// Receipt of a sync: counts of its rows by type.
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(as = SyncReceipt)]
 struct SyncAnswer {
@@ -88,7 +88,7 @@ struct SyncAnswer {
     types: BTreeMap<&'static str, TypeAnswer>,
 }
 
-/// What became of the rows of one type.
+/// Counts of the rows of one type.
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(as = TypeReceipt)]
 struct TypeAnswer {
@@ -122,7 +122,7 @@ struct RowError {
     /// The column at fault.
     #[schema(example = "bpm")]
     column: &'static str,
-    /// What is wrong with it.
+    /// Reason for which it is not stored.
     #[schema(example = "out of range")]
     reason: String,
 }

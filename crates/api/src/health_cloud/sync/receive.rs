@@ -18,8 +18,8 @@ use crate::state::ApiState;
 
 /// Bodies up to this size are read where they arrive; reading a larger one would hold up other requests.
 const READ_IN_PLACE: usize = 16 * 1024;
-/// How often the rows of a sync are in memory at most while they are stored: as they were read, put in order and by
-/// channel, and as chunks with their payloads.
+/// Number of times that the rows of a sync are in memory at most while they are stored: as they were read, put in order
+/// and by channel, and as chunks with their payloads.
 const COPIES: usize = 3;
 
 /// Receives, expands and reads a body, off the async threads when it is large. The room is held for as long as the rows
@@ -67,7 +67,7 @@ where
     joined.map_err(|error| PlatformError::Internal(format!("reading a body stopped: {error}")))?
 }
 
-/// A body as it was sent, up to a limit and as far as there is room.
+/// Returns a body as it was sent, up to a limit and as far as there is room.
 async fn receive(sent: Body, announced: usize, limit: usize, room: &Room) -> Result<Bytes> {
     // What was announced may be less than what comes, or nothing with chunked bodies.
     let mut sent = Limited::new(sent, limit);

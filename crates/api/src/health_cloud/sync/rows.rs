@@ -13,12 +13,12 @@ use super::cells::Field;
 /// The column of times, which the registry does not list.
 pub(super) const TIME_COLUMN: &str = "timestamp";
 
-/// What a cell of a column takes, bytes; a text without its characters.
+/// Returns what a cell of a column takes, bytes; a text without its characters.
 pub(super) fn bytes_of_cell(data_type: DataType, index: usize) -> usize {
     if data_type.columns()[index].is_text() { size_of::<Option<Arc<str>>>() } else { size_of::<i32>() }
 }
 
-/// What the faults of some rows take, bytes.
+/// Returns what the faults of some rows take, bytes.
 pub(super) fn bytes_of_faults(fields: &[(usize, Field)], rows: usize) -> usize {
     let mut faults = 0;
     for (_, field) in fields {
@@ -32,8 +32,8 @@ pub(super) fn bytes_of_faults(fields: &[(usize, Field)], rows: usize) -> usize {
     faults * size_of::<Fault>()
 }
 
-/// What is wrong with the rows of an object, in the order of its columns. A bad constant is bad in every row, so what
-/// comes after it adds nothing.
+/// Returns what is wrong with the rows of an object, in the order of its columns. A bad constant is bad in every row,
+/// so what comes after it adds nothing.
 pub(super) fn faults_of(data_type: DataType, fields: &[(usize, Field)], rows: usize) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (index, field) in fields {
@@ -66,7 +66,7 @@ impl RowCollector {
         RowCollector { data_type, times_us, columns, room_rows: 0, bytes_of_cells: 0, faults }
     }
 
-    /// The memory that more rows take: a column that is new to the rows is filled up from the first of them.
+    /// Returns the memory that more rows take: a column that is new to the rows is filled up from the first of them.
     pub(super) fn bytes_for(&self, rows: usize, fields: &[(usize, Field)]) -> usize {
         let new = fields.iter().filter(|(index, _)| self.columns[*index].is_none());
         let bytes_of_new: usize = new.map(|(index, _)| bytes_of_cell(self.data_type, *index)).sum();
@@ -157,7 +157,7 @@ impl RowCollector {
         Ok(())
     }
 
-    /// The batch of what was gathered since the last call.
+    /// Returns the batch of what was gathered since the last call.
     pub(super) fn take(&mut self) -> Option<Batch> {
         // What comes after a block of columns begins at row 0 of a new batch.
         let gathered = std::mem::replace(self, RowCollector::new(self.data_type));

@@ -7,7 +7,7 @@ use vitals::intake::NO_TIME;
 
 use super::column_place::ColumnPlace;
 
-/// What was under `timestamp`.
+/// Value under `timestamp`.
 pub(super) enum TimeField {
     /// The time of a single row, µs.
     One(i64),

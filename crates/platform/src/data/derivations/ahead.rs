@@ -103,7 +103,7 @@ mod tests {
         range_of(&plan, &plan.span().expect("a span"))
     }
 
-    /// Whether a range of rows holds these windows and no more than so many behind them.
+    /// Returns whether a range of rows holds these windows and no more than so many behind them.
     fn holds(range: &InputRange, windows: &Windows, more: i64) -> bool {
         range.rows_us.0 <= windows.start * WINDOW_US
             && (windows.end * WINDOW_US - 1..(windows.end + more) * WINDOW_US).contains(&range.rows_us.1)

@@ -76,12 +76,12 @@ impl Plan {
         plan
     }
 
-    /// The touched windows of a type.
+    /// Returns the touched windows of a type.
     pub fn windows_of(&self, data_type: DataType) -> &[Windows] {
         self.touched.get(&data_type).map_or(&[], Vec::as_slice)
     }
 
-    /// The first and the last touched window of all types.
+    /// Returns the first and the last touched window of all types.
     pub fn span(&self) -> Option<Windows> {
         let start = self.touched.values().flatten().map(|windows| windows.start).min()?;
         let end = self.touched.values().flatten().map(|windows| windows.end).max()?;

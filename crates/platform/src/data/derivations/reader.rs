@@ -63,7 +63,7 @@ pub(super) async fn read_all(reader: &impl Reader, batch: &mut Batch, needs: Vec
     Ok(())
 }
 
-/// The same needs, each once, with ranges of rows that are near each other made one.
+/// Returns the same needs, each once, with ranges of rows that are near each other made one.
 fn together(needs: Vec<Need>) -> Vec<Need> {
     // A read of a few rows costs as much as one of an hour: chunks are decoded whole.
     let mut ranges: Vec<(DataType, i64, i64)> = Vec::new();

@@ -124,6 +124,22 @@ impl Memory {
         }
     }
 
+    /// Returns the newest time that latest values or an entry of NEWS are of, ms.
+    fn newest_scored_ms(&self) -> Option<i64> {
+        let entry = self.derived.of(Output::News).next_back().map(|(time_ms, _)| time_ms);
+        self.latest.scored_ms().max(entry)
+    }
+
+    /// Folds until nothing is due, the clock being at each time at which something becomes ready, as a worker's would.
+    /// Returns the time of the last fold, ms.
+    async fn fold_to_the_end(&mut self, mut now_ms: i64) -> i64 {
+        while let Some(ready_ms) = self.due.iter().map(|mark| mark.ready_ms).min() {
+            now_ms = now_ms.max(ready_ms);
+            self.fold(now_ms).await;
+        }
+        now_ms
+    }
+
     fn assert_same_as(&self, other: &Memory, seed: u64) {
         assert_eq!(self.rows, other.rows, "seed {seed}: the test sends other rows");
         // Whatever is in the list is compared; times at which records became known are the order of arrival.
@@ -152,6 +168,31 @@ async fn folded_at_once(recording: &[Block], now_ms: i64) -> Memory {
     }
     memory.fold(now_ms).await;
     memory
+}
+
+/// Syncs that arrive while the clock runs from before what they hold to after it.
+struct Replay {
+    random: ChaCha8Rng,
+    syncs: Vec<Block>,
+    end_ms: i64,
+    /// What one fold at the end gives.
+    expected: Memory,
+}
+
+impl Replay {
+    async fn of_seed(seed: u64) -> Self {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let recording = recording(&mut random, 4);
+        let end_ms = end_ms(&recording) + HOUR_MS;
+        let expected = folded_at_once(&recording, end_ms).await;
+        let syncs = syncs(&mut random, &recording);
+        Replay { random, syncs, end_ms, expected }
+    }
+
+    /// Time of the next sync, ms.
+    fn next_ms(&mut self, now_ms: i64) -> i64 {
+        (now_ms + self.random.random_range(0..8 * HOUR_MS)).min(self.end_ms)
+    }
 }
 
 #[tokio::test]
@@ -199,28 +240,19 @@ async fn any_order_of_syncs_and_folds_gives_the_same() {
 #[tokio::test]
 async fn rows_ahead_of_the_clock_count_when_their_time_has_come() {
     for seed in 1000..1060 {
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let recording = recording(&mut random, 4);
-        let end_ms = end_ms(&recording) + HOUR_MS;
-        let expected = folded_at_once(&recording, end_ms).await;
+        let mut replay = Replay::of_seed(seed).await;
         let mut memory = Memory::default();
         let mut now_ms = START_MS - HOUR_MS;
-        for sync in syncs(&mut random, &recording) {
+        for sync in std::mem::take(&mut replay.syncs) {
             memory.sync(&sync, now_ms);
             memory.fold(now_ms).await;
-            let newest =
-                memory.latest.scored_ms().max(memory.derived.of(Output::News).next_back().map(|(time_ms, _)| time_ms));
-            assert!(newest.is_none_or(|newest| newest <= now_ms + AHEAD_MS), "seed {seed}");
+            assert!(memory.newest_scored_ms().is_none_or(|newest| newest <= now_ms + AHEAD_MS), "seed {seed}");
             memory.assert_complete(now_ms, seed).await;
-            now_ms = (now_ms + random.random_range(0..8 * HOUR_MS)).min(end_ms);
+            now_ms = replay.next_ms(now_ms);
         }
-        // The clock stops wherever something is due, as the worker's would.
-        while let Some(ready_ms) = memory.due.iter().map(|mark| mark.ready_ms).min() {
-            now_ms = now_ms.max(ready_ms);
-            memory.fold(now_ms).await;
-        }
-        assert!(now_ms <= end_ms);
-        memory.assert_same_as(&expected, seed);
+        let last_ms = memory.fold_to_the_end(now_ms).await;
+        assert!(last_ms <= replay.end_ms);
+        memory.assert_same_as(&replay.expected, seed);
     }
 }
 
@@ -229,37 +261,27 @@ async fn rows_ahead_of_the_clock_count_when_their_time_has_come() {
 async fn clock_that_was_ahead_and_is_right_again_leaves_nothing_from_ahead() {
     let mut taken_back = 0;
     for seed in 2000..2060 {
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let recording = recording(&mut random, 4);
-        let end_ms = end_ms(&recording) + HOUR_MS;
-        let expected = folded_at_once(&recording, end_ms).await;
+        let mut replay = Replay::of_seed(seed).await;
         let mut memory = Memory::default();
         let mut now_ms = START_MS - HOUR_MS;
-        for sync in syncs(&mut random, &recording) {
-            let is_ahead = random.random_bool(0.4);
-            let wrong_ms = now_ms + if is_ahead { random.random_range(0..48 * HOUR_MS) } else { 0 };
+        for sync in std::mem::take(&mut replay.syncs) {
+            let is_ahead = replay.random.random_bool(0.4);
+            let wrong_ms = now_ms + if is_ahead { replay.random.random_range(0..48 * HOUR_MS) } else { 0 };
             memory.sync(&sync, wrong_ms);
             memory.fold(wrong_ms).await;
-            let newest = |memory: &Memory| {
-                let entry = memory.derived.of(Output::News).next_back().map(|(time_ms, _)| time_ms);
-                memory.latest.scored_ms().max(entry)
-            };
-            let of_ahead = newest(&memory).is_some_and(|newest| newest > now_ms + AHEAD_MS);
-            if random.random_bool(0.7) {
+            let of_ahead = memory.newest_scored_ms().is_some_and(|newest| newest > now_ms + AHEAD_MS);
+            if replay.random.random_bool(0.7) {
                 // The clock is right, and something comes, whatever it is.
                 memory.sync(&sync, now_ms);
                 memory.fold(now_ms).await;
-                assert!(newest(&memory).is_none_or(|newest| newest <= now_ms + AHEAD_MS), "seed {seed}");
+                assert!(memory.newest_scored_ms().is_none_or(|newest| newest <= now_ms + AHEAD_MS), "seed {seed}");
                 memory.assert_complete(now_ms, seed).await;
                 taken_back += usize::from(of_ahead);
             }
-            now_ms = (now_ms + random.random_range(0..8 * HOUR_MS)).min(end_ms);
+            now_ms = replay.next_ms(now_ms);
         }
-        while let Some(ready_ms) = memory.due.iter().map(|mark| mark.ready_ms).min() {
-            now_ms = now_ms.max(ready_ms);
-            memory.fold(now_ms).await;
-        }
-        memory.assert_same_as(&expected, seed);
+        memory.fold_to_the_end(now_ms).await;
+        memory.assert_same_as(&replay.expected, seed);
     }
     assert!(taken_back > 20, "the clock was hardly ever ahead of a value: {taken_back}");
 }

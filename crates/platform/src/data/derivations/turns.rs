@@ -13,7 +13,8 @@ use super::counts::DerivationCounts;
 const DERIVATIONS_PER_CORE: usize = 2;
 /// Derivations that are committed together at most.
 const COMMITS: usize = 16;
-/// How long a commit waits at most for derivations that are still computed: each commit is a transaction that is flushed.
+/// Time for which a commit waits at most for derivations that are still computed: each commit is a transaction that is
+/// flushed.
 const GATHER: Duration = Duration::from_millis(10);
 
 /// What the derivations of a node share: turns for their work, and commits that are made together.

@@ -94,7 +94,7 @@ fn row(((output, key), (version, body)): (&Place, &(i64, Vec<u8>))) -> DerivedRo
     DerivedRow { output: *output, key: *key, version: *version, body: Some(body.clone()) }
 }
 
-/// The rows of the first days, whole.
+/// Returns the rows of the first days, whole.
 fn some_days(rows: impl Iterator<Item = DerivedRow>, days: i64) -> Vec<DerivedRow> {
     let (mut last, mut count) = (None, 0);
     rows.take_while(|row| {
@@ -106,7 +106,7 @@ fn some_days(rows: impl Iterator<Item = DerivedRow>, days: i64) -> Vec<DerivedRo
     .collect()
 }
 
-/// Whether this version of the program knows what a value is: another one has others.
+/// Returns whether this version of the program knows what a value is: another one has others.
 pub(super) fn is_known(row: &DerivedRow) -> bool {
     let number = day_of(row.key).1;
     match row.output {

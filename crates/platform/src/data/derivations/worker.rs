@@ -43,7 +43,7 @@ impl Data {
         Ok(self.core.health().count_due(self.core.now_ms()).await?)
     }
 
-    /// The id of each derivation, how often this node has computed it and in which time, µs.
+    /// Returns the id of each derivation, how often this node has computed it and in which time, µs.
     pub fn derivation_counts(&self) -> Vec<(&'static str, u64, u64)> {
         self.derivations.counts.all()
     }

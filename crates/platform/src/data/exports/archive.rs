@@ -138,13 +138,13 @@ impl Archive {
         Ok(WrittenEntry { bytes: open.bytes, sha256: hex(&open.hash.finalize()) })
     }
 
-    /// What has been written and not been taken, once it is a piece that is worth sending.
+    /// Returns what has been written and not been taken, once it is a piece that is worth sending.
     pub(super) fn take_piece(&mut self) -> Option<Vec<u8>> {
         let mut written = self.outlet.bytes();
         (written.len() >= TAKEN_AT).then(|| std::mem::take(&mut *written))
     }
 
-    /// All that has not been taken, to the end of the archive.
+    /// Returns all that has not been taken, to the end of the archive.
     pub(super) fn finish(self) -> Result<Vec<u8>> {
         self.zip.finish().map_err(failed)?;
         Ok(std::mem::take(&mut *self.outlet.bytes()))
@@ -161,7 +161,7 @@ mod tests {
 
     use super::*;
 
-    /// An archive whose text is handed over in parts of a size.
+    /// Returns an archive whose text is handed over in parts of a size.
     fn archive(compression: ArchiveCompression, part: usize) -> (Vec<u8>, WrittenEntry) {
         let rows: Vec<String> =
             (0..100_000_u32).map(|row| format!("{},{}\n", row * 16, row.wrapping_mul(row) % 977)).collect();

@@ -4,7 +4,7 @@ use vitals::registry::Declaration;
 
 use super::request::ArchiveFormat;
 
-/// The file, for some types as they are written in a format: CSV has milliseconds and a local date, Parquet
+/// Returns the file, for some types as they are written in a format: CSV has milliseconds and a local date, Parquet
 /// microseconds and the zone.
 pub(super) fn data_dictionary(types: &[&Declaration], format: ArchiveFormat) -> Vec<u8> {
     let mut text = String::from("type,column,unit,meaning\n");

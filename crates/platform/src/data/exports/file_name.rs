@@ -3,17 +3,17 @@
 use store::{ExportId, PatientId};
 use vitals::registry::{Channel, ChannelRule, Colour, DataType};
 
-/// An archive as it is saved: whose data, and which export.
+/// Returns an archive as it is saved: whose data, and which export.
 pub(super) fn archive(patient: &PatientId, id: &ExportId) -> String {
     format!("{patient}_{id}.zip")
 }
 
-/// Whether each channel of a type has a file of its own: colours and positions do.
+/// Returns whether each channel of a type has a file of its own: colours and positions do.
 pub(super) fn has_file_per_channel(data_type: DataType) -> bool {
     data_type.declaration().channel == ChannelRule::ColourAndPosition
 }
 
-/// A data file without its ending: the type, and for ppg2 the colour and the position of the sensor.
+/// Returns a data file without its ending: the type, and for ppg2 the colour and the position of the sensor.
 pub(super) fn data_file(data_type: DataType, channel: Option<Channel>) -> String {
     let Some(channel) = channel.filter(|_| has_file_per_channel(data_type)) else {
         return data_type.name().to_owned();

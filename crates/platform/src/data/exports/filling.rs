@@ -64,7 +64,7 @@ impl Rows {
         self.last_us = blocks.iter().filter_map(Block::last_us).max().or(self.last_us);
     }
 
-    /// The same of a file that is known without its rows.
+    /// Does the same of a file that is known without its rows.
     pub(super) fn known(count: u64, first_us: i64, last_us: i64) -> Self {
         Rows { count, first_us: Some(first_us), last_us: Some(last_us) }
     }

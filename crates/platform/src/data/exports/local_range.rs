@@ -41,7 +41,7 @@ impl LocalRange {
         LocalRange { from_us: request.from_local_ms * 1000, to_us: request.to_local_ms * 1000 + 999 }
     }
 
-    /// The periods that have rows in the range, in the order of time.
+    /// Returns the periods that have rows in the range, in the order of time.
     pub(super) async fn touched_periods(
         self,
         core: &Core,
@@ -83,7 +83,7 @@ impl LocalRange {
         local_us >= self.from_us && local_us + QUARTER_US - 1 <= self.to_us
     }
 
-    /// The rows whose own local clock lies in the range; none when there is no such row.
+    /// Returns the rows whose own local clock lies in the range; none when there is no such row.
     pub(super) fn clipped(self, block: Block) -> Option<Block> {
         let mut kept: Vec<std::ops::Range<usize>> = Vec::new();
         for (run, zone) in block.zones.iter() {

@@ -69,7 +69,7 @@ struct Description<'a> {
     sha256: &'a str,
 }
 
-/// The manifest of an archive.
+/// Returns the manifest of an archive.
 pub(super) fn manifest(
     patient: &PatientId,
     request: &ExportRequest,
@@ -101,7 +101,7 @@ pub(super) fn manifest(
     Ok(text)
 }
 
-/// A local date and time with milliseconds.
+/// Returns a local date and time with milliseconds.
 fn local_text(local_ms: i64) -> String {
     let time = vitals::zone::timestamp_of(local_ms.saturating_mul(1000));
     format!("{:.3}", jiff::tz::Offset::UTC.to_datetime(time))

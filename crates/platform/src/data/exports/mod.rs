@@ -28,9 +28,9 @@ use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
 use crate::core::error::{PlatformError, Result};
 use crate::data::Data;
 
-/// How long a link to an archive holds.
+/// Time for which a link to an archive holds.
 const LINK_LIFETIME: Duration = Duration::from_hours(1);
-/// How long archives are kept.
+/// Time for which archives are kept.
 pub(crate) const KEEP_ARCHIVES_MS: i64 = 7 * 86_400_000;
 
 /// An export as the account that asked for it sees it.
@@ -54,7 +54,7 @@ pub enum ExportProgress {
     },
     /// It was given up.
     Failed {
-        /// Why.
+        /// Reason.
         error: String,
     },
 }
@@ -104,7 +104,8 @@ impl Data {
         Ok(id)
     }
 
-    /// How far an export is. Only the account that asked for it may know, and only while it has access to the patient.
+    /// Returns how far an export is. Only the account that asked for it may know, and only while it has access to the
+    /// patient.
     pub async fn export_status(&self, researcher: &Researcher, id: &ExportId) -> Result<ExportStatus> {
         let job = self.core.health().export(id).await?.ok_or(PlatformError::NotFound("export"))?;
         // The audit entry names this account: another member makes an export, and an entry, of their own.

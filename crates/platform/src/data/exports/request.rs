@@ -53,7 +53,7 @@ struct Kept {
 }
 
 impl ExportRequest {
-    /// A request for some types, in whatever order and however often they are named.
+    /// Makes a request for some types, in whatever order and however often they are named.
     pub fn new(types: &[DataType], from_local_ms: i64, to_local_ms: i64) -> Self {
         ExportRequest {
             types: DataType::ALL.into_iter().filter(|data_type| types.contains(data_type)).collect(),
@@ -64,13 +64,13 @@ impl ExportRequest {
         }
     }
 
-    /// The same in another form.
+    /// Does the same in another form.
     #[must_use]
     pub fn in_form(self, format: ArchiveFormat, compression: ArchiveCompression) -> Self {
         ExportRequest { format, compression, ..self }
     }
 
-    /// The types, in the order of the registry, each once.
+    /// Returns the types, in the order of the registry, each once.
     pub fn types(&self) -> &[DataType] {
         &self.types
     }

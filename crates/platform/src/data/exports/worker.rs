@@ -9,7 +9,7 @@ use crate::core::error::{PlatformError, Result};
 use crate::core::work::{Ended, Work};
 use crate::data::Data;
 
-/// How long an export is tried while the stores are away.
+/// Time for which an export is tried while the stores are away.
 const GIVEN_UP_AFTER_MS: i64 = 24 * 3_600_000;
 
 impl Data {
@@ -73,7 +73,7 @@ impl Data {
     }
 }
 
-/// Why an export was given up, for the account that asked; the log says more.
+/// Returns why an export was given up, for the account that asked; the log says more.
 fn reason(error: Option<&PlatformError>) -> &'static str {
     match error {
         Some(PlatformError::Store(error)) if error.is_damage() => {

@@ -26,7 +26,7 @@ pub struct BoardRow {
     pub worn: Option<bool>,
     /// Whether it was charging then.
     pub charging: Option<bool>,
-    /// When the last sync was stored, ms.
+    /// Time at which the last sync was stored, ms.
     pub last_sync_ms: Option<i64>,
     /// The last hours.
     pub spark: Spark,
@@ -35,7 +35,7 @@ pub struct BoardRow {
 }
 
 impl BoardRow {
-    /// The row of a patient without any data; `from_ms` is where the last hours begin.
+    /// Returns the row of a patient without any data; `from_ms` is where the last hours begin.
     pub(crate) fn empty(uuid: PatientId, from_ms: i64) -> Self {
         BoardRow {
             uuid,

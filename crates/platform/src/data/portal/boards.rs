@@ -85,7 +85,7 @@ impl Boards {
         watched.published.clone()
     }
 
-    /// Whether a study has a listener.
+    /// Returns whether a study has a listener.
     pub(super) fn is_watched(&self, group_code: &GroupCode) -> bool {
         self.lock().studies.contains_key(group_code)
     }
@@ -115,7 +115,7 @@ impl BoardListener {
         self.begins_at.as_deref()
     }
 
-    /// The next event; `None` when this node is about to stop, or the listening has to begin again.
+    /// Returns the next event; `None` when this node is about to stop, or the listening has to begin again.
     pub async fn next(&mut self) -> Option<BoardEvent> {
         if let Some(event) = self.waiting.pop_front() {
             return Some(event);

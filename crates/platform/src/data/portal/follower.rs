@@ -18,7 +18,7 @@ use crate::data::Data;
 use crate::data::events::LogPage;
 use crate::data::patient_rows::ROWS_AT_ONCE;
 
-/// How often the logs are read when nothing wakes the task.
+/// Interval at which the logs are read when nothing wakes the task.
 const POLL: Duration = Duration::from_millis(500);
 /// Changes within this time after a read wait for the next one, so that many syncs are one read.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -88,7 +88,7 @@ async fn publish(data: &Data, mut published: Cursor) -> Result<bool> {
     }
 }
 
-/// What a listener has missed that comes back to a study.
+/// Returns what a listener has missed that comes back to a study.
 pub(super) async fn missed(data: &Data, group_code: &GroupCode, last_seen: &str) -> Result<VecDeque<BoardEvent>> {
     let reload = || VecDeque::from([BoardEvent::Reload]);
     let Ok(last_seen) = last_seen.parse::<Cursor>() else { return Ok(reload()) };
@@ -188,7 +188,7 @@ impl Changes {
     }
 }
 
-/// The rows of those among some patients that wanted studies hold now.
+/// Returns the rows of those among some patients that wanted studies hold now.
 async fn rows_of(
     data: &Data,
     patients: &BTreeSet<PatientId>,
@@ -234,7 +234,7 @@ mod tests {
     }
 
     /// Events of a board as texts: `reload`, or patient and whether the place is the one before or behind.
-    fn told(changes: &Changes, code: &str, rows: &[ChangedRow]) -> Vec<String> {
+    fn events_of(changes: &Changes, code: &str, rows: &[ChangedRow]) -> Vec<String> {
         let (before, behind) = (cursor(1), cursor(2));
         let events = changes.events_for(&GroupCode::new(code), rows, &before, &behind);
         let text = |event: BoardEvent| match event {
@@ -286,17 +286,17 @@ mod tests {
     fn only_the_last_row_of_a_study_carries_the_place_behind_all() {
         let changes = Changes::default();
         let rows = [row("ada", &["AAAAA"]), row("bea", &["AAAAA", "BBBBB"]), row("cleo", &["BBBBB"]), row("dora", &[])];
-        assert_eq!(told(&changes, "AAAAA", &rows), ["ada before", "bea behind"]);
-        assert_eq!(told(&changes, "BBBBB", &rows), ["bea before", "cleo behind"]);
-        assert_eq!(told(&changes, "CCCCC", &rows), [""; 0]);
+        assert_eq!(events_of(&changes, "AAAAA", &rows), ["ada before", "bea behind"]);
+        assert_eq!(events_of(&changes, "BBBBB", &rows), ["bea before", "cleo behind"]);
+        assert_eq!(events_of(&changes, "CCCCC", &rows), [""; 0]);
         let left = Changes::of(&[event(EventType::PatientDetached, "eve", json!({"group": "AAAAA"}))]);
         assert_eq!(
-            told(&left, "AAAAA", &rows),
+            events_of(&left, "AAAAA", &rows),
             ["reload", "ada before", "bea behind"],
             "first who has gone, then rows"
         );
-        assert_eq!(told(&left, "CCCCC", &rows), [""; 0]);
-        assert_eq!(told(&left, "AAAAA", &[]), ["reload"]);
+        assert_eq!(events_of(&left, "CCCCC", &rows), [""; 0]);
+        assert_eq!(events_of(&left, "AAAAA", &[]), ["reload"]);
     }
 
     #[test]

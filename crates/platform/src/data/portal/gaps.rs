@@ -20,7 +20,7 @@ use crate::data::Data;
 /// Local days are at most so far from UTC's, and a low battery is looked for so far before a range.
 const AROUND_US: i64 = DAY_US;
 
-/// Why there is nothing to show.
+/// Reason why there is nothing to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GapReason {
     /// The bracelet was off the wrist.
@@ -52,7 +52,7 @@ pub struct Gap {
     pub from_us: i64,
     /// End, µs, excluded.
     pub end_us: i64,
-    /// Why.
+    /// Reason.
     pub reason: GapReason,
 }
 
@@ -65,7 +65,7 @@ struct Window {
 }
 
 impl Data {
-    /// The gaps of what is shown of a patient in a range of µs, whose end is excluded.
+    /// Returns the gaps of what is shown of a patient in a range of µs, whose end is excluded.
     pub(super) async fn gaps(
         &self,
         patient: &Readable<PatientId>,
@@ -98,7 +98,7 @@ fn windows_of(rows: &[SlotRow]) -> BTreeMap<i64, Window> {
     windows
 }
 
-/// The quarters of an hour, by their start, that hold rows of what is shown, where that is not activity itself.
+/// Returns the quarters of an hour, by their start, that hold rows of what is shown, where that is not activity itself.
 fn quarters_with(tally: &[TallyRow], types: &[DataType]) -> HashSet<i64> {
     let shown = tally.iter().filter(|row| row.data_type != DataType::Activity && types.contains(&row.data_type));
     shown.map(|row| row.quarter.start_us).collect()

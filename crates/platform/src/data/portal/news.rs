@@ -18,7 +18,7 @@ pub struct NewsHistory {
 }
 
 impl Data {
-    /// The scores of a patient from a time to another, ms, both included.
+    /// Returns the scores of a patient from a time to another, ms, both included.
     pub async fn news_history(
         &self,
         researcher: &Researcher,

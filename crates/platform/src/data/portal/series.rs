@@ -57,13 +57,13 @@ impl SeriesColumn {
     }
 }
 
-/// A colour as names of channels have it, such as `infrared`.
+/// Returns a colour as names of channels have it, such as `infrared`.
 fn colour_name(colour: Colour) -> String {
     colour.name.replace('-', "")
 }
 
-/// The name of a channel: of ppg2 colour and position such as `green.0`, of tests the kind; none where a type has one
-/// channel only.
+/// Returns the name of a channel: of ppg2 colour and position such as `green.0`, of tests the kind; none where a type
+/// has one channel only.
 pub fn channel_name(data_type: DataType, channel: Channel) -> Option<String> {
     match data_type.declaration().channel {
         ChannelRule::ColourAndPosition => {

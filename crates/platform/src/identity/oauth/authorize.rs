@@ -10,7 +10,7 @@ use crate::identity::Identity;
 use crate::identity::login::{Credentials, Found};
 use crate::identity::passwords::check_new_password;
 
-/// How long a code can be redeemed.
+/// Time for which a code can be redeemed.
 const CODE_MS: i64 = 60_000;
 
 /// Where a login on the authorization page leads.
@@ -33,22 +33,22 @@ pub enum Decision {
 }
 
 impl Identity {
-    /// The ticket of a login page for a request.
+    /// Returns the ticket of a login page for a request.
     pub fn begin_authorization(&self, request: AuthorizationRequest, browser: &str) -> Result<String> {
         self.seal_ticket(request, None, browser)
     }
 
-    /// What a page was made for. Forbidden when its form is not this browser's or too old.
+    /// Returns what a page was made for. Forbidden when its form is not this browser's or too old.
     pub fn authorization_of(&self, ticket: &str, browser: &str) -> Result<AuthorizationRequest> {
         Ok(self.open_ticket(ticket, browser)?.request)
     }
 
-    /// Whether somebody has logged in on the page that a form came from.
+    /// Returns whether somebody has logged in on the page that a form came from.
     pub fn is_logged_in(&self, ticket: &str, browser: &str) -> Result<bool> {
         Ok(self.open_ticket(ticket, browser)?.approver.is_some())
     }
 
-    /// A patient logs in on the login page. Slowed, refused and audited like every login.
+    /// Returns a patient logs in on the login page. Slowed, refused and audited like every login.
     pub async fn authorization_login(
         &self,
         ticket: &str,

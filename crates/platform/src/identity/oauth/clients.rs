@@ -62,7 +62,7 @@ impl Identity {
         Ok((client, secret))
     }
 
-    /// All clients, oldest first, also the removed ones.
+    /// Returns all clients, oldest first, also the removed ones.
     pub async fn oauth_clients(&self) -> Result<Vec<OauthClientView>> {
         let clients = self.core.users().oauth_clients().await?;
         Ok(clients.into_iter().map(|(client, redirect_uris)| OauthClientView { client, redirect_uris }).collect())
@@ -84,7 +84,7 @@ impl Identity {
         Ok(now_ms)
     }
 
-    /// The client that these credentials are of. Guessing is slowed like logins are.
+    /// Returns the client that these credentials are of. Guessing is slowed like logins are.
     pub(super) async fn authenticate_client(
         &self,
         credentials: &ClientCredentials,
@@ -110,7 +110,7 @@ impl Identity {
     }
 }
 
-/// Whether a client has shown itself as it has to: with its secret, or without one when it has none.
+/// Returns whether a client has shown itself as it has to: with its secret, or without one when it has none.
 fn fits(client: &OauthClient, secret: Option<&str>) -> bool {
     match (&client.secret_hash, secret) {
         (Some(hash), Some(secret)) => verify_slices_are_equal(hash, &hash_of(secret)).is_ok(),

@@ -10,7 +10,7 @@ use crate::identity::Identity;
 /// What a client can ask for; the first is what it gets when it names nothing.
 pub const SCOPES: [&str; 2] = ["patient.read", "patient.sync"];
 
-/// An error of RFC 6749.
+/// Returns an error of RFC 6749.
 pub(super) fn refused(code: &'static str, message: &'static str) -> PlatformError {
     PlatformError::Oauth { code, message }
 }
@@ -23,7 +23,7 @@ pub(super) fn invalid_grant(message: &'static str) -> PlatformError {
     refused("invalid_grant", message)
 }
 
-/// The scopes of a request, each once and in our order; `None` when one is unknown.
+/// Returns the scopes of a request, each once and in our order; `None` when one is unknown.
 pub(super) fn read_scope(asked: Option<&str>) -> Option<String> {
     let asked: Vec<&str> = asked.unwrap_or_default().split(' ').filter(|word| !word.is_empty()).collect();
     if asked.iter().any(|word| !SCOPES.contains(word)) {
@@ -37,7 +37,7 @@ pub(super) fn read_scope(asked: Option<&str>) -> Option<String> {
     Some(known.join(" "))
 }
 
-/// What codes, secrets and refresh tokens are looked up by.
+/// Returns what codes, secrets and refresh tokens are looked up by.
 pub(super) fn hash_of(secret: &str) -> Vec<u8> {
     digest(&SHA256, secret.as_bytes()).as_ref().to_vec()
 }

@@ -18,8 +18,8 @@ pub struct GivenConsent {
 }
 
 impl Identity {
-    /// The consents of the caller that an application can act on, oldest first. One is left out when all that was
-    /// issued for it has ended: the application cannot get anything more without asking again.
+    /// Returns the consents of the caller that an application can act on, oldest first. One is left out when all that
+    /// was issued for it has ended: the application cannot get anything more without asking again.
     pub async fn consents(&self, caller: &UsersCaller) -> Result<Vec<GivenConsent>> {
         let Some(patient) = caller.user.patient() else { return Ok(Vec::new()) };
         let in_use = self.core.health().consents_in_use(patient, self.core.now_ms()).await?;

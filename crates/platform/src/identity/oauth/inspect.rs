@@ -17,9 +17,9 @@ pub struct Inspected {
     pub client: ClientId,
     /// Whose data it opens.
     pub patient: PatientId,
-    /// When it ends by itself, s since 1970.
+    /// Time at which it ends by itself, s since 1970.
     pub expires_s: i64,
-    /// When it was issued, s since 1970; of a refresh token it is not known.
+    /// Time at which it was issued, s since 1970; of a refresh token it is not known.
     pub issued_s: Option<i64>,
     /// Its identity; of a refresh token it is not reported.
     pub token_id: Option<SessionId>,
@@ -34,8 +34,8 @@ enum Found {
 }
 
 impl Identity {
-    /// What a token of the calling client is worth; `None` for one that is not good, and for any other client's. Only
-    /// for clients that have a secret.
+    /// Returns what a token of the calling client is worth; `None` for one that is not good, and for any other
+    /// client's. Only for clients that have a secret.
     pub async fn introspect(
         &self,
         credentials: &ClientCredentials,

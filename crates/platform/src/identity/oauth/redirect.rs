@@ -36,7 +36,7 @@ pub(super) fn check_policy_address(address: &str) -> Result<(), &'static str> {
     }
 }
 
-/// An address with parameters added. What was registered is unchanged before them.
+/// Returns an address with parameters added. What was registered is unchanged before them.
 pub(super) fn with_parameters(address: &str, parameters: &[(&str, &str)]) -> String {
     let mut answer = address.to_owned();
     for (name, value) in parameters {

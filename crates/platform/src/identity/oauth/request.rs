@@ -90,8 +90,8 @@ impl Identity {
         }
     }
 
-    /// The address at which a client is answered, with the answer. It names this server, so that a client that knows
-    /// several cannot take the answer of one for that of another (RFC 9207).
+    /// Returns the address at which a client is answered, with the answer. It names this server, so that a client that
+    /// knows several cannot take the answer of one for that of another (RFC 9207).
     pub(super) fn answer(&self, redirect_uri: &str, answer: &[(&str, &str)], state: Option<&str>) -> String {
         let mut parameters = answer.to_vec();
         if let Some(state) = state {
@@ -102,7 +102,8 @@ impl Identity {
     }
 }
 
-/// The value of a parameter that is there once and not empty, and has no NUL character, which not every database takes.
+/// Returns the value of a parameter that is there once and not empty, and has no NUL character, which not every
+/// database takes.
 fn only<'a>(parameters: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let mut values = parameters.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
     match (values.next(), values.next()) {
@@ -195,7 +196,7 @@ mod tests {
         parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
-    /// A good request with these parameters instead of its own, and without those that are empty.
+    /// Returns a good request with these parameters instead of its own, and without those that are empty.
     fn asked(changes: &[(&str, &str)]) -> Vec<(String, String)> {
         let good = [
             ("response_type", "code"),

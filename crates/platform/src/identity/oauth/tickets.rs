@@ -18,7 +18,7 @@ use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
 use store::PatientId;
 
-/// How long a person may take over a page.
+/// Time that a person may take over a page.
 const OPEN_FOR_MS: i64 = 15 * 60_000;
 
 /// What a form carries.
@@ -44,7 +44,7 @@ pub(super) struct Approver {
 }
 
 impl Identity {
-    /// A value for the cookie of a browser that has none.
+    /// Returns a value for the cookie of a browser that has none.
     pub fn new_browser(&self) -> String {
         URL_SAFE_NO_PAD.encode(self.core.random_bytes::<32>())
     }
@@ -92,7 +92,7 @@ impl Identity {
         used.insert(ticket.id.clone(), ticket.expires_ms).is_none()
     }
 
-    /// A key of its own, derived from the master key, which seals other things.
+    /// Returns a key of its own, derived from the master key, which seals other things.
     fn ticket_key(&self) -> Result<LessSafeKey> {
         let master = hmac::Key::new(hmac::HMAC_SHA256, &self.core.master_key()[..]);
         let derived = hmac::sign(&master, b"pulseward authorization tickets 1");

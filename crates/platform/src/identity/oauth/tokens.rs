@@ -189,12 +189,12 @@ impl Identity {
     }
 }
 
-/// The name that a client's codes and refresh tokens which are not ours are counted under.
+/// Returns the name that a client's codes and refresh tokens which are not ours are counted under.
 fn guesser(client: &OauthClient) -> String {
     format!("grant of {}", client.id)
 }
 
-/// The name that failures of a family's refreshes are counted under.
+/// Returns the name that failures of a family's refreshes are counted under.
 fn refresher(family: &FamilyId) -> String {
     format!("grant {family}")
 }
@@ -220,7 +220,7 @@ fn check_verifier(challenge: Option<&str>, verifier: Option<&str>) -> Result<()>
     }
 }
 
-/// The scope of a new access token: what was asked for, which may not be more than was consented to.
+/// Returns the scope of a new access token: what was asked for, which may not be more than was consented to.
 fn narrowed(consented: &str, asked: Option<&str>) -> Result<String> {
     let Some(asked) = asked.filter(|asked| !asked.trim().is_empty()) else { return Ok(consented.to_owned()) };
     let unknown = || refused("invalid_scope", "scope is not part of what was consented to");

@@ -49,7 +49,7 @@ impl Identity {
         Ok(())
     }
 
-    /// The caller's API keys, oldest first, also those that have ended.
+    /// Returns the caller's API keys, oldest first, also those that have ended.
     pub async fn portal_keys(&self, caller: &PortalCaller) -> Result<Vec<ApiKeyView>> {
         let keys = self.core.users().api_keys(&caller.account).await?;
         let mut groups: HashMap<ApiKeyId, Vec<GroupCode>> = HashMap::default();

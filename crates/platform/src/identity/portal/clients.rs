@@ -8,7 +8,7 @@ use crate::identity::Identity;
 use crate::identity::oauth::{NewOauthClient, OauthClientView};
 
 impl Identity {
-    /// All OAuth clients, oldest first, also the removed ones. Forbidden but for administrators.
+    /// Returns all OAuth clients, oldest first, also the removed ones. Forbidden but for administrators.
     pub async fn portal_clients(&self, caller: &PortalCaller) -> Result<Vec<OauthClientView>> {
         require_admin(caller)?;
         self.oauth_clients().await

@@ -62,13 +62,13 @@ pub struct PortalCaller {
     pub account: AccountId,
     /// What the account may do.
     pub role: Role,
-    /// Until when its subscription is active, ms.
+    /// Time until which its subscription is active, ms.
     pub subscription_until_ms: Option<i64>,
     /// What a page has to send along with whatever changes something.
     pub csrf_token: String,
     /// Whether the session only reads.
     pub view_only: bool,
-    /// When the session ends whatever happens, ms.
+    /// Time at which the session ends whatever happens, ms.
     pub ends_ms: i64,
     /// Whether an operator chose the password, so that another has to be chosen first.
     pub must_change_password: bool,
@@ -86,7 +86,7 @@ pub enum Presence {
 }
 
 impl PortalCaller {
-    /// Whether a request brings what only our own pages know.
+    /// Returns whether a request brings what only our own pages know.
     pub fn csrf_fits(&self, token: &str) -> bool {
         verify_slices_are_equal(self.csrf_token.as_bytes(), token.as_bytes()).is_ok()
     }
@@ -99,7 +99,7 @@ impl PortalCaller {
         Ok(())
     }
 
-    /// The caller as the integration API knows them. Forbidden until they have chosen a password of their own.
+    /// Returns the caller as the integration API knows them. Forbidden until they have chosen a password of their own.
     pub fn researcher(&self) -> Result<Researcher> {
         self.require_own_password()?;
         Ok(Researcher {
@@ -169,7 +169,7 @@ impl Identity {
         Ok(PortalLogin::Opened(Box::new(OpenedPortal { cookie, caller })))
     }
 
-    /// Who calls with this cookie; `None` when the session has ended or there is none such. `presence`
+    /// Returns who calls with this cookie; `None` when the session has ended or there is none such. `presence`
     /// says whether the call shows that somebody is there, which keeps the session from being locked.
     pub async fn portal_caller(&self, cookie: &str, presence: Presence) -> Result<Option<PortalCaller>> {
         let Some(holder) = self.core.users().portal_holder(&hash_cookie(cookie)).await? else { return Ok(None) };
@@ -186,7 +186,7 @@ impl Identity {
         Ok(Some(PortalCaller::of(&holder, cookie)))
     }
 
-    /// The account of a caller.
+    /// Returns the account of a caller.
     pub async fn portal_account(&self, caller: &PortalCaller) -> Result<Account> {
         self.core.users().account(&caller.account).await?.ok_or(PlatformError::NotFound("account"))
     }
@@ -196,7 +196,7 @@ impl Identity {
         self.core.users().end_portal_session(&caller.session_id, &caller.account).await.map(drop).map_err(Into::into)
     }
 
-    /// The caller's sessions that have not ended, oldest first.
+    /// Returns the caller's sessions that have not ended, oldest first.
     pub async fn portal_sessions(&self, caller: &PortalCaller) -> Result<Vec<PortalSession>> {
         let now_ms = self.core.now_ms();
         Ok(self.core.users().portal_sessions(&caller.account, now_ms, now_ms - self.portal_idle_ms()).await?)
@@ -216,7 +216,7 @@ impl Identity {
         Ok(self.core.users().purge_portal_sessions(now_ms, now_ms - self.portal_idle_ms()).await?)
     }
 
-    /// How long a session may go unused, ms.
+    /// Returns how long a session may go unused, ms.
     fn portal_idle_ms(&self) -> i64 {
         self.core.settings().portal_idle_minutes * MINUTE_MS
     }
@@ -247,7 +247,7 @@ fn hash_cookie(cookie: &str) -> Vec<u8> {
     Sha256::digest(cookie).to_vec()
 }
 
-/// What follows from a cookie and leads nowhere back.
+/// Returns what follows from a cookie and leads nowhere back.
 fn csrf_token(cookie: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::new().chain_update("pulseward csrf ").chain_update(cookie).finalize())
 }

@@ -15,7 +15,7 @@ const DIGITS: u8 = 6;
 const SECRET_BYTES: usize = 20;
 
 impl Identity {
-    /// A new secret: as text for people, and sealed for its account.
+    /// Returns a new secret: as text for people, and sealed for its account.
     pub(super) fn new_totp_secret(&self, account: &AccountId) -> Result<(String, Vec<u8>)> {
         let secret = Secret::new_stack(self.core.random_bytes::<SECRET_BYTES>());
         let nonce = self.core.random_bytes::<NONCE_LEN>();
@@ -26,8 +26,8 @@ impl Identity {
         Ok((secret.to_base32(), [&nonce[..], &sealed].concat()))
     }
 
-    /// The step that a code of an account is of; `None` when it is not right or was used before. Guessing is slowed
-    /// like guessing of passwords, and counted apart from it: here the password was right.
+    /// Returns the step that a code of an account is of; `None` when it is not right or was used before. Guessing is
+    /// slowed like guessing of passwords, and counted apart from it: here the password was right.
     pub(super) fn check_totp(
         &self,
         account: &AccountId,
@@ -50,7 +50,7 @@ impl Identity {
         Ok(step)
     }
 
-    /// How many second factors the master key does not open.
+    /// Returns how many second factors the master key does not open.
     pub async fn count_unreadable_second_factors(&self) -> Result<u64> {
         let mut count = 0;
         for (account, sealed) in self.core.users().sealed_totp_secrets().await? {
@@ -73,7 +73,8 @@ impl Identity {
     }
 }
 
-/// What a store that was restored without its master key answers: no code is right any more, and only an operator can help.
+/// Returns what a store that was restored without its master key answers: no code is right any more, and only an
+/// operator can help.
 fn unreadable() -> PlatformError {
     PlatformError::Conflict {
         code: "second_factor_unreadable",
@@ -82,7 +83,7 @@ fn unreadable() -> PlatformError {
     }
 }
 
-/// The step around now whose code this is.
+/// Returns the step around now whose code this is.
 fn step_of(secret: &[u8], code: &str, now_ms: i64) -> Option<i64> {
     // Apps show a code in two groups, and people copy the blank between them.
     let digits = code.replace(' ', "");
@@ -91,7 +92,7 @@ fn step_of(secret: &[u8], code: &str, now_ms: i64) -> Option<i64> {
     i64::try_from(step).ok()
 }
 
-/// The codes of a secret. RFC 6238, 5.2: clocks of telephones differ, and typing takes time.
+/// Returns the codes of a secret. RFC 6238, 5.2: clocks of telephones differ, and typing takes time.
 fn generator(secret: &[u8]) -> totp_rs::Totp {
     let secret = Secret::new(secret.into());
     // Apps take SHA-1 where an address names no other, and some take no other.

@@ -11,7 +11,7 @@ const DAY_MS: i64 = 86_400_000;
 /// Everything of a month is sealed some hours after its end.
 const MONTH_MS: i64 = 32 * DAY_MS;
 
-/// The times of all stored rows of a patient, µs.
+/// Returns the times of all stored rows of a patient, µs.
 async fn times_us(study: &Study, patient: &PatientId) -> Vec<i64> {
     let health = study.service.platform.core.health();
     let (from_us, to_us) = ((NOON_MS - DAY_MS) * 1000, (NOON_MS + DAY_MS) * 1000);

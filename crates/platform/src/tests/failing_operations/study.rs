@@ -48,12 +48,12 @@ impl Study {
         Study { service, researcher, group }
     }
 
-    /// A patient whose enrolment is complete.
+    /// Returns a patient whose enrolment is complete.
     pub async fn patient(&self) -> PatientId {
         self.service.platform.people.enrol_patient(&self.researcher, &self.group).await.unwrap().uuid
     }
 
-    /// The patients of the study, as the users database knows them.
+    /// Returns the patients of the study, as the users database knows them.
     pub async fn patients(&self) -> Vec<PatientId> {
         self.service.platform.core.readable_members(&self.researcher, &self.group).await.unwrap().into_uuids()
     }
@@ -68,18 +68,18 @@ impl Study {
         self.service.platform.people.change_profile(&self.researcher, patient, change).await.map(drop)
     }
 
-    /// The weight that the health database knows.
+    /// Returns the weight that the health database knows.
     pub async fn weight_kg(&self, patient: &PatientId) -> Option<f64> {
         self.service.platform.core.health().patient(patient).await.unwrap()?.profile.weight
     }
 
-    /// The first name that the users database knows.
+    /// Returns the first name that the users database knows.
     pub async fn first_name(&self, patient: &PatientId) -> Option<String> {
         let found = self.service.platform.core.users().patient(patient).await.unwrap()?;
         Person::from_json(&found.person).unwrap().first_name
     }
 
-    /// How many entries of an action the audit log has; its chain has to be whole.
+    /// Returns how many entries of an action the audit log has; its chain has to be whole.
     pub async fn entries(&self, action: &str) -> usize {
         let people = &self.service.platform.people;
         let action = Some(Action::of_code(action).expect("an action code"));
@@ -126,7 +126,7 @@ impl Study {
         jobs::drain(&self.service.platform.upkeep, kinds).await.unwrap()
     }
 
-    /// How many subjects of a kind of jobs have failed and wait to be tried again.
+    /// Returns how many subjects of a kind of jobs have failed and wait to be tried again.
     pub async fn failing(&self, kind: &str) -> u64 {
         let failing = self.service.platform.upkeep.failing_jobs().await.unwrap();
         failing.iter().filter(|jobs| jobs.kind == kind).map(|jobs| jobs.failing).sum()

@@ -13,9 +13,9 @@ use super::verdict::{Cause, judge};
 use crate::core::signals::{EndedRun, Outcome};
 use crate::core::work::Ended;
 
-/// How long the end of a lease is tried to be written when the database is away, and the pause between. It is about as
-/// long as the lease, so that a patient whose derivation met an outage moves on when it is over, and not when the lease
-/// runs out.
+/// Time for which the end of a lease is tried to be written when the database is away, and the pause between. It is
+/// about as long as the lease, so that a patient whose derivation met an outage moves on when it is over, and not when
+/// the lease runs out.
 const LONGEST_SETTLE: Duration = Duration::from_secs(50);
 const PAUSE: Duration = Duration::from_secs(1);
 

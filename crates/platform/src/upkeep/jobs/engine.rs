@@ -21,7 +21,7 @@ use crate::core::signals::Outcome;
 use crate::core::work::Work;
 use crate::upkeep::Upkeep;
 
-/// How often leases are prolonged. Runs that are younger need it not yet.
+/// Interval at which leases are prolonged. Runs that are younger need it not yet.
 const PROLONG_EVERY: Duration = Duration::from_secs(15);
 /// Pause after the database did not answer.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -30,7 +30,7 @@ const SHORTEST_WAIT: Duration = Duration::from_millis(50);
 /// Derivations that become due within this time of the last claim are claimed together: a claim is a transaction, and so
 /// is a commit, which takes what is ready at the same time.
 const GATHER: Duration = Duration::from_millis(50);
-/// How long runs may take to end when the node stops.
+/// Time that runs may take to end when the node stops.
 const LONGEST_STOP: Duration = Duration::from_secs(8);
 
 /// The engine of a node.
@@ -47,7 +47,7 @@ pub(super) struct Engine {
     hungry: BTreeSet<JobKind>,
     /// Kinds of which something was said to be due that could not be claimed since.
     unshared: BTreeSet<JobKind>,
-    /// When something was last said to be due, by kind.
+    /// Time at which something was last said to be due, by kind.
     rung: BTreeMap<JobKind, Instant>,
     /// Before when nothing is claimed, by kind.
     gathers_until: BTreeMap<JobKind, Instant>,
@@ -208,7 +208,7 @@ impl Engine {
         }
     }
 
-    /// When something that is due may be claimed that is gathered until then.
+    /// Returns when something that is due may be claimed that is gathered until then.
     fn next_claim(&self) -> Option<Instant> {
         let due = self.gathers_until.iter().filter(|(kind, _)| self.hungry.contains(kind));
         due.map(|(_, until)| *until).min()

@@ -43,7 +43,7 @@ pub(crate) struct Spec {
 }
 
 impl Spec {
-    /// A task of minutes at most that runs alone.
+    /// Makes a task of minutes at most that runs alone.
     pub const fn new(kind: JobKind, turn: Turn) -> Self {
         Spec { kind, turn, at_once: 1, longest: Duration::from_mins(30) }
     }
@@ -81,7 +81,7 @@ pub(crate) struct Kind {
 }
 
 impl Kind {
-    /// The kind of a type.
+    /// Returns the kind of a type.
     pub const fn of<J: Job>() -> Self {
         Kind { spec: J::SPEC, run: run_parsed::<J>, given_up: |run| J::given_up(run).boxed() }
     }

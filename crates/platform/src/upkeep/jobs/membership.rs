@@ -8,9 +8,9 @@ use store::{NodeId, NodeView};
 
 use crate::core::Core;
 
-/// How often a node looks for work and gives a sign of life.
+/// Interval at which a node looks for work and gives a sign of life.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// How often it looks while another node seems to be late.
+/// Interval at which it looks while another node seems to be late.
 const LOOK_CLOSELY: Duration = Duration::from_millis(500);
 /// A node whose beat has not changed for so long is dead. Its last beat was seen up to [`LOOK_EVERY`] late, so work
 /// passes on within five seconds.
@@ -95,7 +95,7 @@ impl Membership {
         Ok(Look::Entered)
     }
 
-    /// Whether some node is late. One that has been silent for too long is removed.
+    /// Returns whether some node is late. One that has been silent for too long is removed.
     async fn observe(&mut self, own_id: &NodeId, lowest_beat: i64) -> store::Result<bool> {
         let now = Instant::now();
         let (beat, since) = *self.lowest.get_or_insert((lowest_beat, now));

@@ -6,7 +6,7 @@ use super::job::{Kind, Turn};
 use crate::core::Core;
 use crate::core::work::claim_of;
 
-/// How long a lease holds without being prolonged. The leases of a node that has died end sooner.
+/// Time for which a lease holds without being prolonged. The leases of a node that has died end sooner.
 const LEASE_MS: i64 = 60_000;
 
 /// Claims up to `limit` subjects.

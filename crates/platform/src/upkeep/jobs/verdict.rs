@@ -21,7 +21,7 @@ const ASIDE_MS: i64 = 86_400_000;
 /// Longest text of an error that is kept.
 const LONGEST_ERROR: usize = 300;
 
-/// Why a run has no result.
+/// Reason why a run has no result.
 #[derive(Debug)]
 pub(super) enum Cause {
     /// The work returned an error.
@@ -33,17 +33,17 @@ pub(super) enum Cause {
 }
 
 impl Cause {
-    /// Whether the lease is lost or given back, which is no failure.
+    /// Returns whether the lease is lost or given back, which is no failure.
     pub fn is_loss(&self) -> bool {
         matches!(self, Cause::Error(PlatformError::Store(StoreError::LeaseLost)))
     }
 
-    /// Whether what the work is about has gone, so that nothing is left to do.
+    /// Returns whether what the work is about has gone, so that nothing is left to do.
     pub fn is_gone(&self) -> bool {
         matches!(self, Cause::Error(PlatformError::Store(StoreError::Gone(_))))
     }
 
-    /// Whether the failure passes when the stores are back.
+    /// Returns whether the failure passes when the stores are back.
     fn passes(&self) -> bool {
         matches!(self, Cause::Error(PlatformError::Store(StoreError::Unavailable(_))))
     }

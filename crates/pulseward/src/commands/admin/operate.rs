@@ -8,7 +8,7 @@ use crate::wiring::Expected;
 
 /// An operation of an administrator.
 pub(super) trait Operate {
-    /// What it expects of the stores.
+    /// Returns what it expects of the stores.
     fn expected(&self) -> Expected {
         Expected::Databases
     }

@@ -18,7 +18,7 @@ pub struct PasswordSource {
 }
 
 impl PasswordSource {
-    /// The password; none when the service is to make one up.
+    /// Returns the password; none when the service is to make one up.
     pub fn read(self) -> Result<Option<String>, Failure> {
         if !self.password_stdin {
             return Ok(self.password);

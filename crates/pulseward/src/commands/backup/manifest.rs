@@ -71,7 +71,7 @@ pub struct ListedFile {
 }
 
 impl ListedFile {
-    /// A file as it lies in a backup, which is read whole.
+    /// Makes a file as it lies in a backup, which is read whole.
     pub fn of(folder: &Path, path: &str) -> Result<Self, Failure> {
         let (bytes, sha256) = digest(&folder.join(path))?;
         Ok(ListedFile { path: path.to_owned(), bytes, sha256 })

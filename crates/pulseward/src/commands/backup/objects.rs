@@ -120,7 +120,7 @@ impl Contents<'_> {
 
 /// Fails unless every object that is gone was a patient's who has been erased meanwhile: an erasure does not wait for a
 /// backup, and the erased are named in it, so that restoring erases them there too.
-pub async fn refuse_missing(platform: &Platform, gone: &[String]) -> Result<(), Failure> {
+pub async fn refuse_gone_unless_erased(platform: &Platform, gone: &[String]) -> Result<(), Failure> {
     if gone.is_empty() {
         return Ok(());
     }

@@ -72,7 +72,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// How a data file of a name is written; none of one that is no data file.
+    /// Returns how a data file of a name is written; none of one that is no data file.
     fn of(name: &str) -> Option<Self> {
         match name.rsplit_once('.') {
             _ if name == DICTIONARY => None,
@@ -111,12 +111,12 @@ impl Archive {
         Ok(Some(Archive { path: path.to_owned(), zip, manifest }))
     }
 
-    /// The zones of the rows.
+    /// Returns the zones of the rows.
     pub fn time_zones(&self) -> &[String] {
         &self.manifest.time_zones
     }
 
-    /// The data files.
+    /// Returns the data files.
     pub fn entries(&self) -> Result<Vec<Entry>, Failure> {
         let entry = |file: &FileOfArchive| {
             let form = Form::of(&file.name);
@@ -130,7 +130,7 @@ impl Archive {
         self.manifest.files.iter().map(entry).collect()
     }
 
-    /// The rows of a data file of columns. It is taken out of the archive first: Parquet is read from its end.
+    /// Returns the rows of a data file of columns. It is taken out of the archive first: Parquet is read from its end.
     pub fn streams(&mut self, entry: &Entry, zones: RowZones) -> Result<Streams, Failure> {
         let name = self.path.join(&entry.name);
         let mut packed = self.packed(entry, 0)?;
@@ -142,14 +142,14 @@ impl Archive {
         Streams::read(unpacked.map_err(|error| Failure::file("unpack", &name, error))?, &name, zones)
     }
 
-    /// The rows of a data file of lines.
+    /// Returns the rows of a data file of lines.
     pub fn rows(&mut self, entry: &Entry) -> Result<Rows<'_>, Failure> {
         let name = self.path.join(&entry.name);
         let file = self.packed(entry, 0)?;
         Rows::read(Box::new(BufReader::with_capacity(1 << 16, file)), &name, entry.data_type)
     }
 
-    /// What a data file unpacks to, up to the size that the manifest gives and so many bytes more.
+    /// Returns what a data file unpacks to, up to the size that the manifest gives and so many bytes more.
     pub(super) fn packed<'own>(
         &'own mut self,
         entry: &Entry,
@@ -161,7 +161,7 @@ impl Archive {
         Ok(packed.take(entry.bytes.saturating_add(more_bytes)))
     }
 
-    /// The names of what looks like data in the archive, whatever its manifest says.
+    /// Returns the names of what looks like data in the archive, whatever its manifest says.
     pub(super) fn data_files(&self) -> Result<Vec<String>, Failure> {
         let mut names = Vec::new();
         for name in self.zip.file_names() {
@@ -173,7 +173,7 @@ impl Archive {
         Ok(names)
     }
 
-    /// Why the archive is not taken.
+    /// Returns why the archive is not taken.
     pub(super) fn refused(&self, reason: &str) -> Failure {
         not_an_archive(&self.path, &reason)
     }

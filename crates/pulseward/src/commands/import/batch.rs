@@ -27,7 +27,7 @@ struct Column {
 }
 
 impl Batch {
-    /// An empty batch whose rows have these columns; none for one that is not sent.
+    /// Makes an empty batch whose rows have these columns; none for one that is not sent.
     pub fn new(data_type: DataType, columns: &[Option<String>], time_zone: Option<&str>) -> Self {
         let zone = time_zone.map_or_else(String::new, |zone| format!("\"time_zone\":{},", json!(zone)));
         let columns = columns.iter().map(|name| {
@@ -62,12 +62,12 @@ impl Batch {
         self.rows
     }
 
-    /// Whether it is time to send it.
+    /// Returns whether it is time to send it.
     pub fn is_full(&self) -> bool {
         self.bytes >= FULL_BYTES || self.rows >= FULL_ROWS
     }
 
-    /// The body of a sync with all rows; the batch is empty afterwards.
+    /// Returns the body of a sync with all rows; the batch is empty afterwards.
     pub fn take(&mut self) -> Vec<u8> {
         let mut body = self.head.clone();
         for (position, column) in self.columns.iter_mut().flatten().enumerate() {

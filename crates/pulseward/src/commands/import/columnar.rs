@@ -49,12 +49,12 @@ impl Streams {
         Ok(Streams { path: path.to_owned(), reader, rows, zones })
     }
 
-    /// How many rows the file has.
+    /// Returns how many rows the file has.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// The next rows; none at the end.
+    /// Returns the next rows; none at the end.
     pub fn next(&mut self) -> Result<Option<Stream>, Failure> {
         let Some(batch) = self.reader.next() else { return Ok(None) };
         let encoded = batch.and_then(|batch| {
@@ -88,7 +88,7 @@ mod tests {
 
     use super::*;
 
-    /// A file of some rows.
+    /// Returns a file of some rows.
     fn file(rows: i64) -> File {
         let times: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows));
         let zones: ArrayRef = Arc::new(StringArray::from_iter_values((0..rows).map(|_| "Asia/Tokyo")));

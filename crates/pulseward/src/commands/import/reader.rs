@@ -52,17 +52,17 @@ impl<'bytes> Rows<'bytes> {
         Ok(Rows { path: path.to_owned(), reader, columns, line: 1 })
     }
 
-    /// The names of the columns; none for one that is left out.
+    /// Returns the names of the columns; none for one that is left out.
     pub fn columns(&self) -> &[Option<String>] {
         &self.columns
     }
 
-    /// The position of the local date, where there is one.
+    /// Returns the position of the local date, where there is one.
     pub fn date_position(&mut self) -> Option<usize> {
         self.reader.headers().ok()?.iter().position(|name| name == "date")
     }
 
-    /// The next row.
+    /// Returns the next row.
     pub fn next(&mut self) -> Result<Option<StringRecord>, Failure> {
         let mut record = StringRecord::new();
         // The reader reads ahead, so this bounds what is read while a row is looked for, and not its exact length.
@@ -72,7 +72,7 @@ impl<'bytes> Rows<'bytes> {
         Ok(more.then_some(record))
     }
 
-    /// An error that names the line of the row read last.
+    /// Returns an error that names the line of the row read last.
     pub fn at_this_line(&self, reason: &str) -> Failure {
         Failure::Other(format!("{}, line {}: {reason}", self.path.display(), self.line))
     }
@@ -97,7 +97,7 @@ impl Read for Bounded<'_> {
     }
 }
 
-/// The name of a column to send, none for `date`, which follows from the timestamp.
+/// Returns the name of a column to send, none for `date`, which follows from the timestamp.
 fn column(name: &str, data_type: DataType, path: &Path) -> Result<Option<String>, Failure> {
     match name {
         "date" => Ok(None),

@@ -12,7 +12,7 @@ use vitals::registry::DataType;
 use super::compression::Compression;
 use crate::failure::Failure;
 
-/// How often a sync is sent before it is given up.
+/// Number of times that a sync is sent before it is given up.
 const TRIES: u32 = 8;
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
@@ -60,7 +60,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender to the service at an address.
+    /// Makes a sender to the service at an address.
     pub fn new(url: &str, bearer: &str, compression: Compression) -> Result<Self, Failure> {
         // Long: a body of 32 MiB on a slow line is still a good upload.
         let client = Client::builder().timeout(Duration::from_mins(5)).build()?;
@@ -132,7 +132,7 @@ impl Sender {
     }
 }
 
-/// Whether the service may answer otherwise later.
+/// Returns whether the service may answer otherwise later.
 fn passes(status: StatusCode) -> bool {
     use StatusCode as S;
     [S::TOO_MANY_REQUESTS, S::BAD_GATEWAY, S::SERVICE_UNAVAILABLE, S::GATEWAY_TIMEOUT].contains(&status)

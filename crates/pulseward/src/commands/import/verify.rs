@@ -48,7 +48,7 @@ impl Archive {
         counted
     }
 
-    /// The same of a file of columns.
+    /// Does the same of a file of columns.
     fn verified_columns(&mut self, entry: &Entry) -> Result<u64, Failure> {
         let name = self.path.join(&entry.name);
         let mut bytes = Hashing::new(self.packed(entry, 1)?);
@@ -94,7 +94,7 @@ impl<R> Hashing<R> {
         Hashing { from, hash: Sha256::new(), bytes: 0 }
     }
 
-    /// How many went by, and their SHA-256 in hexadecimal.
+    /// Returns how many went by, and their SHA-256 in hexadecimal.
     fn end(self) -> (u64, String) {
         (self.bytes, platform::hex(&self.hash.finalize()))
     }

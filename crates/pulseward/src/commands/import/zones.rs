@@ -18,7 +18,7 @@ impl ZoneOfRow {
         ZoneOfRow { zones: zones.into_iter().map(with_clock).collect(), current: 0 }
     }
 
-    /// The zone of the last row; before any, that of most rows.
+    /// Returns the zone of the last row; before any, that of most rows.
     pub fn current(&self) -> Option<&str> {
         self.zones.get(self.current).map(|(zone, _)| zone.as_str())
     }
@@ -52,7 +52,7 @@ fn whole_ms(text: &str) -> Option<i64> {
     text.split('.').next()?.parse().ok()
 }
 
-/// The offset at the end of a date, seconds east of UTC.
+/// Returns the offset at the end of a date, seconds east of UTC.
 fn offset_of(date: &str) -> Option<i32> {
     let offset = date.get(date.len().checked_sub(6)?..)?;
     let (hours, minutes) = offset.get(1..)?.split_once(':')?;

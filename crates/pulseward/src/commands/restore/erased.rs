@@ -36,8 +36,8 @@ pub(super) async fn erase_again(platform: &Platform, named: BTreeSet<PatientId>)
     Ok(erased)
 }
 
-/// The uuids of a file, one a line; empty lines and those that begin with `#` are none. What cannot be read as a uuid
-/// may have been meant as one, so it is an error and not left out.
+/// Returns the uuids of a file, one a line; empty lines and those that begin with `#` are none. What cannot be read as
+/// a uuid may have been meant as one, so it is an error and not left out.
 pub(super) fn read_uuids(path: &Path) -> Result<BTreeSet<PatientId>, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, error))?;
     let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim).enumerate();

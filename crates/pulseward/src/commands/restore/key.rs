@@ -107,7 +107,7 @@ impl RestoredKey {
         Ok(RestoredKey { source, key, path: path.to_owned(), there, puts, is_left_over: left_over.is_some() })
     }
 
-    /// What the mark of the restore says of it; empty where the operator has put the key there.
+    /// Returns what the mark of the restore says of it; empty where the operator has put the key there.
     pub fn note(&self) -> String {
         match self.puts {
             None => String::new(),
@@ -134,7 +134,7 @@ impl RestoredKey {
     }
 }
 
-/// Who has put a key at its place, where a mark names it.
+/// Returns who has put a key at its place, where a mark names it.
 fn left_over(noted: Option<&str>, key: &MasterKey) -> Option<LeftOver> {
     let (by, named) = noted?.split_once(' ')?;
     match by {

@@ -28,7 +28,7 @@ pub async fn restore(from: &Path, paths: &[String], store: &StoreOptions) -> Res
     wiring::with_stores(store, Expected::Store, bring_back).await
 }
 
-/// The objects of a backup's folder, or those at an address.
+/// Returns the objects of a backup's folder, or those at an address.
 fn copies(from: &Path, transport: Transport) -> Result<Objects, Failure> {
     match from.to_str() {
         Some(url) if url.contains("://") => objects::existing(url, transport),

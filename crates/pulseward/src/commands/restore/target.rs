@@ -35,7 +35,7 @@ impl Target {
         Ok(target)
     }
 
-    /// What an unfinished restore has noted of its master key.
+    /// Returns what an unfinished restore has noted of its master key.
     pub fn noted_key(&self) -> Option<&str> {
         self.noted.as_deref()
     }
@@ -97,12 +97,12 @@ impl Target {
     }
 }
 
-/// Whether any restore can have left these files, the caller knows.
+/// Returns whether any restore can have left these files, the caller knows.
 fn found_of(path: &Path) -> FillTarget {
     if files_of(path).iter().any(|path| path.exists()) { FillTarget::Unfinished } else { FillTarget::Empty }
 }
 
-/// A database file and its write-ahead log, which would be played into the next database of that name.
+/// Returns a database file and its write-ahead log, which would be played into the next database of that name.
 fn files_of(path: &Path) -> [PathBuf; 3] {
     ["", "-wal", "-shm"].map(|end| {
         let mut path = path.as_os_str().to_owned();

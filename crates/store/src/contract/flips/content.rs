@@ -17,9 +17,9 @@ pub(super) const PATIENTS: [&str; 2] = ["2f7c1e0a-9d1b-4f52-8a35-0c54e6f1a001", 
 /// Midnight of the first day, µs: 2025-11-20.
 const FIRST_DAY_US: i64 = 1_763_596_800_000_000;
 const DAY: LocalDay = LocalDay(20_412);
-/// When it was made, ms.
+/// Time at which it was made, ms.
 pub(super) const MADE: i64 = FIRST_DAY_US / 1000 + 3 * 86_400_000;
-/// When what came later is merged, ms.
+/// Time at which what came later is merged, ms.
 pub(super) const LATER: i64 = MADE + 40 * 86_400_000;
 const MINUTE_US: i64 = 60 * SECOND_US;
 
@@ -45,7 +45,7 @@ fn sync(patient: &str, received_ms: i64, blocks: Vec<Block>) -> Sync {
     Sync { patient: PatientId::new(patient), received_ms, id: None, device: None, blocks }
 }
 
-/// What is stored in a flipped store: rows that are there, rows in the place of others, and new ones.
+/// Returns what is stored in a flipped store: rows that are there, rows in the place of others, and new ones.
 pub(super) fn later_sync(patient: &str) -> Sync {
     let from = |first_us| (first_us, MINUTE_US);
     let blocks = vec![

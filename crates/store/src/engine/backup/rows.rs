@@ -62,7 +62,7 @@ async fn copy_table(client: &Client, mut file: Connection, table: &Table) -> Res
     write(file, &insert, batch).await
 }
 
-/// What is read of PostgreSQL for a column of a file; `None` where the file gives the value itself.
+/// Returns what is read of PostgreSQL for a column of a file; `None` where the file gives the value itself.
 fn moved<'table>(table: &Table, column: &'table Column) -> Option<(&'table Column, String)> {
     let text = match (table.name.as_str(), column.name.as_str()) {
         // Several events share a position on PostgreSQL and none on SQLite, which numbers them as they come.

@@ -20,7 +20,7 @@ use crate::error::StoreError;
 pub(super) struct Breaker {
     is_open: watch::Sender<bool>,
     made: Instant,
-    /// When the server last answered, ms since this was made.
+    /// Time at which the server last answered, ms since this was made.
     answered_ms: AtomicU64,
     is_asking: AtomicBool,
     openings: AtomicU64,
@@ -53,7 +53,7 @@ impl Breaker {
         self.answered_ms.store(self.now_ms(), Ordering::Relaxed);
     }
 
-    /// Whether the server has answered anything within this time.
+    /// Returns whether the server has answered anything within this time.
     pub fn has_answered_within(&self, time: Duration) -> bool {
         let since_ms = self.now_ms().saturating_sub(self.answered_ms.load(Ordering::Relaxed));
         u128::from(since_ms) < time.as_millis()
@@ -81,7 +81,7 @@ impl Breaker {
         self.is_open.send_replace(false);
     }
 
-    /// How often it has opened, and whether it is open.
+    /// Returns how often it has opened, and whether it is open.
     pub fn counts(&self) -> (u64, bool) {
         (self.openings.load(Ordering::Relaxed), *self.is_open.borrow())
     }
@@ -91,7 +91,7 @@ impl Breaker {
     }
 }
 
-/// The error of an operation that was not begun, or was ended, because the database does not answer.
+/// Returns the error of an operation that was not begun, or was ended, because the database does not answer.
 pub(super) fn away() -> StoreError {
     StoreError::Unavailable("the database does not answer".to_owned())
 }

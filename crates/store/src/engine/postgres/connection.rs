@@ -26,7 +26,7 @@ pub(super) fn set_deadlines() -> Hook {
     })
 }
 
-/// The address without the option that only this program knows, and whether statements are prepared.
+/// Returns the address without the option that only this program knows, and whether statements are prepared.
 fn split_option(url: &str) -> Result<(String, bool)> {
     let Some((base, options)) = url.split_once('?') else { return Ok((url.to_owned(), true)) };
     let (mut is_prepared, mut others) = (true, Vec::new());
@@ -45,13 +45,13 @@ fn split_option(url: &str) -> Result<(String, bool)> {
     Ok((format!("{base}{begin}{}", others.join("&")), is_prepared))
 }
 
-/// How statements are sent to a database address.
+/// Returns how statements are sent to a database address.
 pub(super) fn statements(url: &str) -> Result<Statements> {
     let (_, is_prepared) = split_option(url)?;
     Ok(if is_prepared { Statements::Prepared } else { Statements::Unnamed(Arc::default()) })
 }
 
-/// The configuration of a database address.
+/// Returns the configuration of a database address.
 pub(super) fn config(url: &str) -> Result<Config> {
     let (url, _) = split_option(url)?;
     let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
@@ -68,7 +68,7 @@ pub(super) fn config(url: &str) -> Result<Config> {
     Ok(config)
 }
 
-/// What connections are encrypted with: the system trusts the server's certificate.
+/// Returns what connections are encrypted with: the system trusts the server's certificate.
 pub(super) fn tls() -> Result<MakeRustlsConnect> {
     MakeRustlsConnect::with_native_certs()
         .map(|(connector, _)| connector)

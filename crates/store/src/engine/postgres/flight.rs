@@ -50,7 +50,7 @@ pub(in crate::engine) struct Flight {
     awaited: Cell<usize>,
 }
 
-/// Why a commit did not succeed.
+/// Reason why a commit did not succeed.
 pub(super) struct CommitFailure {
     /// The error.
     pub error: StoreError,
@@ -214,7 +214,7 @@ impl Flight {
         }
     }
 
-    /// The failure that came first, where a later one was noticed before it.
+    /// Returns the failure that came first, where a later one was noticed before it.
     pub(super) async fn cause(&self, noticed: StoreError) -> StoreError {
         if self.has_failed.get() {
             let sent = self.sent.take();
@@ -270,7 +270,7 @@ impl Drop for Flight {
     }
 }
 
-/// Whether the server has rolled a transaction back because it met another one.
+/// Returns whether the server has rolled a transaction back because it met another one.
 fn is_conflict(code: &SqlState) -> bool {
     code.code().starts_with("40")
 }

@@ -27,7 +27,7 @@ pub(in crate::engine) struct Held {
 }
 
 impl Held {
-    /// A connection for the holder of a place. The wait for both is counted, also where it fails.
+    /// Makes a connection for the holder of a place. The wait for both is counted, also where it fails.
     pub(super) async fn take(place: &Arc<Place>) -> Result<Self, PoolError> {
         let begun = Instant::now();
         let pool = place.pool();
@@ -36,7 +36,7 @@ impl Held {
         Ok(Held { connection: got?, tls: pool.tls(), place: place.clone() })
     }
 
-    /// How statements are sent on it.
+    /// Returns how statements are sent on it.
     pub(super) fn statements(&self) -> &Statements {
         &self.place.rules().statements
     }

@@ -64,8 +64,8 @@ impl Lanes {
         }
     }
 
-    /// A place on the lane that has most of them, once there is one and it is the turn of the owner whose rows are to be
-    /// written.
+    /// Returns a place on the lane that has most of them, once there is one and it is the turn of the owner whose rows
+    /// are to be written.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] when none became free in time.
@@ -100,7 +100,7 @@ impl Lanes {
         Err(StoreError::Unavailable("no database connection became free in time".to_owned()))
     }
 
-    /// What the lanes hold together, and what waits for them.
+    /// Returns what the lanes hold together, and what waits for them.
     pub fn counts(&self) -> PoolCounts {
         let counts = self.counters.of_lanes(&self.pools);
         PoolCounts { waiting: counts.waiting + self.waiting.load(Ordering::Relaxed), ..counts }
@@ -136,17 +136,18 @@ impl Place {
         self.lane
     }
 
-    /// The connections of the lane.
+    /// Returns the connections of the lane.
     pub fn pool(&self) -> &Pool {
         &self.lanes.pools[self.lane]
     }
 
-    /// What holds for everything on the lanes.
+    /// Returns what holds for everything on the lanes.
     pub fn rules(&self) -> &Rules {
         &self.lanes.rules
     }
 
-    /// How long the place was waited for, to be counted with what a connection takes; zero from the second time on.
+    /// Returns how long the place was waited for, to be counted with what a connection takes; zero from the second time
+    /// on.
     pub fn take_waited(&self) -> Duration {
         Duration::from_micros(self.waited_us.swap(0, Ordering::Relaxed))
     }

@@ -72,7 +72,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether a turn is not to be had now.
+    /// Returns whether a turn is not to be had now.
     async fn waits(owners: &Arc<Owners>, owner: &str) -> bool {
         runtime::timeout(Duration::from_millis(50), owners.turn(owner)).await.is_err()
     }

@@ -37,7 +37,7 @@ impl Counters {
         self.waits.add(waited);
     }
 
-    /// What the lanes of a database hold together.
+    /// Returns what the lanes of a database hold together.
     pub fn of_lanes(&self, lanes: &[Pool]) -> PoolCounts {
         let counts = PoolCounts {
             opened: self.opened.load(Ordering::Relaxed),
@@ -55,7 +55,7 @@ impl Counters {
 }
 
 impl Pool {
-    /// A pool that opens connections when they are asked for, at most so many.
+    /// Makes a pool that opens connections when they are asked for, at most so many.
     pub fn new(
         manager: Manager,
         tls: Option<MakeRustlsConnect>,
@@ -89,7 +89,7 @@ impl Pool {
         self.connections.retain(|_, idle| idle.created > time);
     }
 
-    /// A connection, opened if there is none.
+    /// Returns a connection, opened if there is none.
     pub async fn connection(&self) -> std::result::Result<Object, PoolError> {
         self.connections.get().await
     }
@@ -99,7 +99,7 @@ impl Pool {
         self.counters.add_wait(waited);
     }
 
-    /// What connections are encrypted with, where they are.
+    /// Returns what connections are encrypted with, where they are.
     pub fn tls(&self) -> Option<MakeRustlsConnect> {
         self.tls.clone()
     }

@@ -9,9 +9,9 @@ use super::statements::Statements;
 /// What holds for everything on the lanes.
 #[derive(Clone)]
 pub(super) struct Rules {
-    /// How long an operation waits for a place.
+    /// Time for which an operation waits for a place.
     pub wait: Duration,
-    /// How long a connection that was given up may take to end its statement.
+    /// Time that a connection that was given up may take to end its statement.
     pub longest_cancel: Duration,
     /// Whether the server answers.
     pub breaker: Arc<Breaker>,

@@ -55,7 +55,7 @@ impl Statements {
         }
     }
 
-    /// The same for a text of several rows, whose types are those of the statement of one row, again and again.
+    /// Does the same for a text of several rows, whose types are those of the statement of one row, again and again.
     pub async fn find_rows(
         &self,
         client: &Object,

@@ -42,7 +42,7 @@ impl Room {
         }
     }
 
-    /// Whether a trial is to be made. Without a failure none is: it would cost every probe a write.
+    /// Returns whether a trial is to be made. Without a failure none is: it would cost every probe a write.
     pub fn is_doubtful(&self) -> bool {
         self.is_doubtful.load(Ordering::Relaxed)
     }

@@ -21,7 +21,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A database with one row that lies in the write-ahead log.
+    /// Makes a database with one row that lies in the write-ahead log.
     async fn begin() -> Self {
         let folder = tempdir().expect("a folder");
         let path = folder.path().join("things.db");

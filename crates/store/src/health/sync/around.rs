@@ -122,7 +122,7 @@ pub(super) struct SealedRows {
 }
 
 impl SealedRows {
-    /// The rows around a chunk, if they were read from just these segments.
+    /// Returns the rows around a chunk, if they were read from just these segments.
     fn of(&self, range: &SealedRange, segments: &[SealedKey]) -> Option<&Option<Vec<Block>>> {
         let is_of = |(read, _, _): &&Read| {
             (read.data_type, read.channel, read.first_us) == (range.data_type, range.channel, range.first_us)
@@ -189,8 +189,8 @@ struct Span {
     last_us: i64,
 }
 
-/// The ranges to ask for: those of one type that are less than a day apart are one, and all types of a short sync are
-/// asked for together, over the range of all. There is always one, which asks for the patient too.
+/// Returns the ranges to ask for: those of one type that are less than a day apart are one, and all types of a short
+/// sync are asked for together, over the range of all. There is always one, which asks for the patient too.
 fn spans(channels: &[ChannelChunks]) -> Vec<Span> {
     const TOGETHER_US: i64 = DAY_US / 24;
     let mut by_type: BTreeMap<DataType, Vec<(i64, i64)>> = BTreeMap::new();
@@ -281,7 +281,7 @@ impl Around {
         }
     }
 
-    /// The ranges around chunks for which sealed rows are to be read; empty when all are known.
+    /// Returns the ranges around chunks for which sealed rows are to be read; empty when all are known.
     pub fn unknown_sealed(
         &self,
         patient: &PatientId,
@@ -304,7 +304,7 @@ impl Around {
         self.segments.iter().filter(reaches).copied().collect()
     }
 
-    /// What is stored in the range of a chunk, merged; `None` when nothing is.
+    /// Returns what is stored in the range of a chunk, merged; `None` when nothing is.
     pub fn stored(&self, patient: &PatientId, chunk: &Prepared, sealed: &SealedRows) -> Result<Option<Block>> {
         let range = SealedRange::around(patient, chunk);
         let (first_us, last_us) = (range.first_us, range.last_us);

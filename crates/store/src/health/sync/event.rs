@@ -82,8 +82,8 @@ impl SyncBody {
         }
     }
 
-    /// When the first of the ranges can be derived, ms; `None` when nothing was stored. Ranges of which nothing is derived
-    /// are passed over by a derivation, which notes that it has been there.
+    /// Returns when the first of the ranges can be derived, ms; `None` when nothing was stored. Ranges of which nothing
+    /// is derived are passed over by a derivation, which notes that it has been there.
     pub fn ready_ms(&self, received_ms: i64) -> Option<i64> {
         let mut ranges = touched(self).peekable();
         ranges.peek()?;
@@ -91,7 +91,7 @@ impl SyncBody {
     }
 }
 
-/// Whether two ranges lie within neighbouring windows.
+/// Returns whether two ranges lie within neighbouring windows.
 fn touch(one: &RangeBody, other: &RangeBody) -> bool {
     other.0 <= one.1.saturating_add(WINDOW_US) && one.0 <= other.1.saturating_add(WINDOW_US)
 }
@@ -107,15 +107,15 @@ fn touched(body: &SyncBody) -> impl Iterator<Item = TouchedRange> + '_ {
     })
 }
 
-/// The ranges that a stored event of a sync names.
+/// Returns the ranges that a stored event of a sync names.
 pub(in super::super) fn touched_ranges(body: &str) -> Result<Vec<TouchedRange>> {
     let body: SyncBody = serde_json::from_str(body).map_err(|error| StoreError::Damaged(error.to_string()))?;
     Ok(touched(&body).collect())
 }
 
 impl TouchedRange {
-    /// What is to be derived of it, and when. Rows ahead of the clock are looked at a second time when theirs has come;
-    /// the window of a waveform that still runs is looked at once it has ended.
+    /// Returns what is to be derived of it, and when. Rows ahead of the clock are looked at a second time when theirs
+    /// has come; the window of a waveform that still runs is looked at once it has ended.
     pub fn due(self, arrival: i64, received_ms: i64) -> Vec<DueRange> {
         let TouchedRange { data_type, first_us, last_us, ahead_us, .. } = self;
         let range = DueRange { arrival, data_type: data_type.number(), first_us, last_us, ready_ms: received_ms };

@@ -23,8 +23,8 @@ use super::db::HealthDb;
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 
-/// How often a sync reads sealed rows: each time another one has sealed the period meanwhile, which takes longer than a
-/// look at it.
+/// Number of times that a sync reads sealed rows: each time another one has sealed the period meanwhile, which takes
+/// longer than a look at it.
 const LOOKS: usize = 20;
 
 impl HealthDb {

@@ -13,7 +13,7 @@ use crate::ids::PatientId;
 pub struct Sync {
     /// Whose samples these are.
     pub patient: PatientId,
-    /// When it arrived, ms since 1970.
+    /// Time at which it arrived, ms since 1970.
     pub received_ms: i64,
     /// The app's own name for this sync, with a hash of its content.
     pub id: Option<SyncId>,

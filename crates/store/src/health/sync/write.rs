@@ -180,7 +180,8 @@ impl<'sync> Additions<'sync> {
     }
 }
 
-/// The first copies among the rows of a chunk: those of the sync, and those that meet only at their exact times.
+/// Returns the first copies among the rows of a chunk: those of the sync, and those that meet only at their exact
+/// times.
 fn first_copies(stored: &Block, of_sync: &Block, ordered: &Ordered) -> Block {
     let (Some(first_us), Some(last_us)) = (ordered.block.first_us(), ordered.block.last_us()) else {
         return ordered.firsts.clone();

@@ -22,7 +22,7 @@ fn file_of(data_type: DataType) -> PathBuf {
     folder.join(format!("segment-1-{}.parquet", data_type.name()))
 }
 
-/// What the files hold, made of integers only so that it is the same everywhere.
+/// Returns what the files hold, made of integers only so that it is the same everywhere.
 fn samples(data_type: DataType) -> Vec<Block> {
     let channels: &[&[i32]] = match data_type {
         DataType::Ppg2 => &[&[0x7b, 6], &[0x7e, NULL]],

@@ -48,7 +48,7 @@ async fn open(objects: &Objects, data_type: DataType, written: &WrittenSegment) 
     SegmentReader::open(objects, written, data_type).await.unwrap()
 }
 
-/// All rows of a range, one block a channel, after a check that they come in the order of time.
+/// Returns all rows of a range, one block a channel, after a check that they come in the order of time.
 async fn read(reader: &SegmentReader, from_us: i64, to_us: i64, channels: Option<&[Channel]>) -> Vec<Block> {
     let mut pieces = reader.read(from_us..=to_us, channels).unwrap();
     let mut by_channel: BTreeMap<Channel, Vec<Block>> = BTreeMap::new();

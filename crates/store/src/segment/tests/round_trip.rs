@@ -27,7 +27,7 @@ fn between(blocks: &[Block], from_us: i64, to_us: i64) -> Vec<Block> {
     clipped.filter(|block| !block.is_empty()).collect()
 }
 
-/// The same blocks, handed over in calls that are cut at the given times.
+/// Returns the same blocks, handed over in calls that are cut at the given times.
 fn cut_at(blocks: &[Block], mut times_us: Vec<i64>) -> Vec<Vec<Block>> {
     times_us.sort_unstable();
     let mut from_us = i64::MIN;

@@ -39,7 +39,7 @@ fn set(block: &mut Block, name: &str, cells: Cells) {
     block.columns[position] = cells.simplified();
 }
 
-/// The packet that each sample came in.
+/// Returns the packet that each sample came in.
 fn packets(rows: i64, rows_per_packet: i64) -> Cells {
     Cells::Values((0..rows).map(|row| (row / rows_per_packet) as i32).collect())
 }

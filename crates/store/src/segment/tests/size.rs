@@ -37,7 +37,7 @@ fn yardstick(blocks: &[Block], names: &[&str]) -> f64 {
     blocks.iter().map(file_of).sum()
 }
 
-/// The size of a segment, and the part of it that its signal and times are.
+/// Returns the size of a segment, and the part of it that its signal and times are.
 async fn sizes(data_type: DataType, blocks: Vec<Block>, names: &[&str]) -> (f64, f64, ParquetMetaData) {
     let objects = objects();
     let written = write(&objects, data_type, 1, vec![blocks]).await;

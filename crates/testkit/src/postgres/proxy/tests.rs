@@ -10,7 +10,7 @@ fn message(kind: u8, content: &[u8]) -> Vec<u8> {
     [&[kind][..], &length, content].concat()
 }
 
-/// A server that answers every simple query and every Sync at once, with one completed statement.
+/// Returns a server that answers every simple query and every Sync at once, with one completed statement.
 fn quick_server() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();

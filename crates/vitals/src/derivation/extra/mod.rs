@@ -5,12 +5,11 @@ pub(super) mod values;
 
 use super::declaration::{Derivation, Work, is_equal};
 use super::figure::Figure;
-use super::list::DERIVATIONS;
 use super::output::Output;
 use super::sections::{AGGREGATES_OF_A_DAY, frozen_day};
 
 impl Figure {
-    /// The derivation of the figure.
+    /// Returns the derivation of the figure.
     pub(super) const fn derivation(self, id: &'static str, version: i64) -> Derivation {
         Derivation {
             id,
@@ -22,12 +21,4 @@ impl Figure {
             is_same: is_equal,
         }
     }
-}
-
-/// Returns all figures, in the order of the list of derivations.
-pub fn figures() -> impl Iterator<Item = &'static Figure> {
-    DERIVATIONS.iter().filter_map(|derivation| match &derivation.work {
-        Work::Figure(figure) => Some(figure),
-        _ => None,
-    })
 }

@@ -6,8 +6,8 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::super::figure::Figure;
+use super::super::list::figures;
 use super::super::output::day_of;
-use super::figures;
 
 /// A figure of a day.
 #[derive(Clone, Copy, Debug)]

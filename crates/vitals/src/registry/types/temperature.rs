@@ -1,4 +1,4 @@
-//! `temperature`.
+//! `temperature`: skin and surroundings. Body temperature is in `activity` and `tests`.
 
 use crate::registry::channel::ChannelRule;
 use crate::registry::column::{Column, column, number};

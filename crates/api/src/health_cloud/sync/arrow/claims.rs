@@ -18,7 +18,7 @@ use arrow_schema::{DataType, FieldRef, Schema};
 
 /// The longest message that a schema may be, bytes. One of ours has 6 KiB.
 const LONGEST_SCHEMA: usize = 64 * 1024;
-/// What announces the length of a message since version 0.15 of the format.
+/// Mark before the length of a message since version 0.15 of the format.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 const DAMAGED: &str = "a message is damaged";
 /// What represents one text in a column of views: its length, and itself or the place where it is.
@@ -125,7 +125,7 @@ fn is_whole(length: i64, width: usize) -> bool {
 /// The head of a message, and what follows it: its body and the messages after it.
 type Message<'stream> = (&'stream [u8], &'stream [u8]);
 
-/// The message that a stream begins with; `None` at its end.
+/// Returns the message that a stream begins with; `None` at its end.
 fn next_message(stream: &[u8]) -> Result<Option<Message<'_>>, &'static str> {
     const ENDS_EARLY: &str = "it ends within a message";
     if stream.is_empty() {

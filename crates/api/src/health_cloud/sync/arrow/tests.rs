@@ -40,7 +40,7 @@ fn refusal(bytes: &[u8]) -> String {
     }
 }
 
-/// The stream with one number in place of another, wherever it is.
+/// Returns the stream with one number in place of another, wherever it is.
 fn with_number(stream: &[u8], number: i64, other: i64) -> Vec<u8> {
     let mut changed = stream.to_vec();
     let mut found = 0;

@@ -4,7 +4,7 @@ use super::*;
 use crate::load::{NoRoom, UploadMemory};
 use vitals::intake::Batch;
 
-/// What the rows of a body really take, bytes.
+/// Returns what the rows of a body really take, bytes.
 fn taken(body: &SyncBody) -> usize {
     body.data.iter().flat_map(|rows| &rows.batches).map(Batch::bytes).sum()
 }

@@ -35,7 +35,7 @@ impl<'de> Visitor<'de> for NameSeed {
     }
 }
 
-/// The beginning of a name that is too long, and a mark that no name has.
+/// Returns the beginning of a name that is too long, and a mark that no name has.
 fn cut(name: &str) -> String {
     format!("{}…", &name[..name.floor_char_boundary(LONGEST_NAME)])
 }

@@ -7,7 +7,7 @@ use vitals::registry::DataType;
 
 use crate::load::{NoRoom, Room};
 
-/// Why a body cannot be read.
+/// Reason why a body cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BodyError {
     /// It is not JSON.
@@ -19,9 +19,9 @@ pub(crate) enum BodyError {
     /// It is JSON of another shape.
     #[error("{place}: {message}")]
     Structure {
-        /// Where, such as `data.activity.bpm`.
+        /// Place of the fault, such as `data.activity.bpm`.
         place: String,
-        /// What is wrong there.
+        /// Fault.
         message: String,
     },
     /// There is no memory for what it becomes.
@@ -41,7 +41,7 @@ const MOST_OF_WAVEFORM: usize = 512 * 86_400;
 /// The most rows of another type: three months of heartbeats.
 const MOST_OF_OTHERS: usize = 1 << 23;
 
-/// The most rows that one sync may bring of a type.
+/// Returns the most rows that one sync may bring of a type.
 pub(in super::super) fn most_rows(data_type: DataType) -> usize {
     if data_type.is_waveform() { MOST_OF_WAVEFORM } else { MOST_OF_OTHERS }
 }
@@ -121,7 +121,7 @@ impl Place {
         }
     }
 
-    /// The error of more rows than a sync may bring.
+    /// Returns the error of more rows than a sync may bring.
     pub(in super::super) fn too_many_rows<E: Error>(&self, place: String, data_type: DataType) -> E {
         let most = most_rows(data_type);
         self.fail(place, format!("has more rows than one sync may bring ({most}): send them in several"))

@@ -6,7 +6,7 @@
 /// Below this, bytes, it is not worth looking.
 const SMALL: usize = 64 << 10;
 
-/// The most bytes that the parser takes for a body.
+/// Returns the most bytes that the parser takes for a body.
 pub(super) fn most_bytes(body: &[u8]) -> usize {
     if body.len() <= SMALL {
         return 0;
@@ -17,7 +17,7 @@ pub(super) fn most_bytes(body: &[u8]) -> usize {
     2 * brackets.max(text)
 }
 
-/// How many bytes are of a kind.
+/// Returns how many bytes are of a kind.
 pub(in super::super) fn count(bytes: &[u8], is_counted: impl Fn(u8) -> bool) -> usize {
     // Sums that fit a byte, which the compiler makes vector instructions of.
     const PIECE: usize = 128;
@@ -25,7 +25,7 @@ pub(in super::super) fn count(bytes: &[u8], is_counted: impl Fn(u8) -> bool) -> 
     bytes.chunks(PIECE).map(|piece| usize::from(of_piece(piece))).sum()
 }
 
-/// The length of the longest text that has an escape.
+/// Returns the length of the longest text that has an escape.
 fn longest_text(body: &[u8]) -> usize {
     let (mut longest, mut at) = (0, 0);
     while let Some(start) = body[at..].iter().position(|byte| *byte == b'"').map(|found| at + found + 1) {

@@ -11,7 +11,7 @@ pub(super) const START_MS: i64 = 1_761_336_000_000;
 pub(super) const HOUR_MS: i64 = 3_600_000;
 pub(super) const MINUTE_MS: i64 = 60_000;
 
-/// A recording of some days with gaps of hours, travel, poor rows, and spot measurements.
+/// Returns a recording of some days with gaps of hours, travel, poor rows, and spot measurements.
 pub(super) fn recording(random: &mut ChaCha8Rng, sessions: usize) -> Vec<Block> {
     let mut time_ms = START_MS;
     let mut activity_ms = Vec::new();
@@ -190,7 +190,7 @@ pub(super) fn syncs(random: &mut ChaCha8Rng, recording: &[Block]) -> Vec<Block> 
     syncs
 }
 
-/// The same rows with other values: what a later sync will put right.
+/// Returns the same rows with other values: what a later sync will put right.
 pub(super) fn spoiled(random: &mut ChaCha8Rng, block: &Block) -> Block {
     let mut spoiled = block.clone();
     let (column, values) = match block.data_type {
@@ -210,7 +210,7 @@ pub(super) fn end_ms(recording: &[Block]) -> i64 {
     recording.iter().filter_map(Block::last_us).max().unwrap_or(0) / 1000
 }
 
-/// A row of every second day, with one value in a column.
+/// Returns a row of every second day, with one value in a column.
 pub(super) fn sparse(days: i64, column: &str, value: i32) -> Block {
     let mut block = Block::empty(DataType::Activity, Channel::default());
     block.times_us = (0..days / 2).map(|day| (START_MS + day * 48 * HOUR_MS) * 1000).collect();

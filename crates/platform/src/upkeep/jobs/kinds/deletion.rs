@@ -11,10 +11,10 @@ use crate::upkeep::jobs::job::{Job, Run, Spec, Turn};
 use crate::upkeep::seal::DEAD_FOR_MS;
 use crate::upkeep::sweep::LOST_AFTER_MS;
 
-/// How long a deletion waits at most before it looks whether objects are still held.
+/// Time for which a deletion waits at most before it looks whether objects are still held.
 const LOOK_AGAIN: Duration = Duration::from_hours(1);
 
-/// How long a sealing can go on that began before an erasure.
+/// Time for which a sealing can go on that began before an erasure.
 const LONGEST_SEALING_MS: i64 = 3_600_000;
 
 /// Looks for objects that no row has referred to for some time.

@@ -8,7 +8,8 @@ use crate::core::error::Result;
 use crate::core::work::Ended;
 use crate::upkeep::jobs::job::{Job, Run, Spec, Turn};
 
-/// How often a look is taken, and how old a message must be, so that an operation that is under way is left alone.
+/// Interval at which a look is taken, and how old a message must be, so that an operation that is under way is left
+/// alone.
 const EVERY: Duration = Duration::from_secs(30);
 const UNDELIVERED_FOR_MS: i64 = 30_000;
 

@@ -28,15 +28,15 @@ impl Unit {
         parts.next().is_none().then_some(Unit { patient, data_type, start_us })
     }
 
-    /// The job that does something with the unit.
+    /// Returns the job that does something with the unit.
     pub fn job(&self) -> NewJob {
         let subject = JobSubject::new(format!("{}/{}/{}", self.patient, self.data_type.name(), self.start_us));
         NewJob { subject, patient: Some(self.patient.clone()) }
     }
 }
 
-/// How many units a look should find: some new ones also when all units of the kind that are enqueued, running or
-/// failing are found first.
+/// Returns how many units a look should find: some new ones also when all units of the kind that are enqueued, running
+/// or failing are found first.
 pub(super) async fn limit(core: &Core, kind: JobKind) -> Result<i64> {
     Ok(BATCH + core.health().count_jobs(kind).await? as i64)
 }
