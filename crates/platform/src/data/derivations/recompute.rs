@@ -13,7 +13,7 @@ use vitals::registry::DataType;
 use vitals::zone::DAY_US;
 
 use super::counts::DerivationCounts;
-use super::derive::{Input, begin, commit_due, run, subject_of};
+use super::derive::{Input, begin, commit_due, give_back, run, subject_of};
 use super::reader::{Reader, StoredPatient};
 use super::values::{Values, is_known};
 use crate::core::Core;
@@ -101,18 +101,39 @@ async fn try_recompute(core: &Core, counts: &DerivationCounts, patient: &Patient
         derived => !derived?,
     };
     let Some(claim) = health.claim_patient(patient, now_ms, LEASE_MS).await? else { return Ok(None) };
-    let compared = compare(core, counts, claim.clone(), now_ms).await;
+    let begun = Begun { now_ms, arrivals, is_held_up };
+    let repaired = repair(core, counts, claim.clone(), begun).await;
+    // Nothing has ended the claim then, and the next try would find the patient taken.
+    if !matches!(repaired, Ok(Some(_))) {
+        give_back(core, claim, now_ms).await;
+    }
+    Ok(repaired?)
+}
+
+/// What a try has found before it claimed the patient.
+#[derive(Clone, Copy)]
+struct Begun {
+    now_ms: i64,
+    /// Syncs that had arrived.
+    arrivals: i64,
+    /// Whether what waits cannot be derived before damaged values are right.
+    is_held_up: bool,
+}
+
+/// Compares and puts right; `None`, without effect, when something came between.
+async fn repair(
+    core: &Core,
+    counts: &DerivationCounts,
+    claim: Claim,
+    begun: Begun,
+) -> store::Result<Option<Recomputed>> {
+    let (health, patient) = (core.health(), claim.patient.clone());
+    let (repair, found) = compare(core, counts, claim, begun.now_ms).await?;
     // Syncs do not ask for the claim, so rows can have changed since they were read; the repair would then be wrong.
-    let is_derived = is_held_up || health.due_of(patient, now_ms).await?.is_empty();
-    let is_quiet = is_derived && health.arrivals(patient).await? == arrivals;
-    let (repair, found) = match compared {
-        Ok(compared) if is_quiet => compared,
-        other => {
-            health.hold_claim(claim, now_ms).await?;
-            other?;
-            return Ok(None);
-        }
-    };
+    let is_derived = begun.is_held_up || health.due_of(&patient, begun.now_ms).await?.is_empty();
+    if !is_derived || health.arrivals(&patient).await? != begun.arrivals {
+        return Ok(None);
+    }
     let outcomes = health.commit_derivations(vec![repair]).await?;
     Ok((outcomes == [CommitOutcome::Committed]).then_some(found))
 }
