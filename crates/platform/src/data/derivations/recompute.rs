@@ -42,7 +42,8 @@ pub struct Recomputed {
 
 impl Data {
     /// Recomputes one patient, or all of them. Reports each patient when they are done. Not found when there is no such
-    /// patient; a conflict when they are synced or derived so often that no quiet moment is found.
+    /// patient; a conflict when they are synced or derived so often that no quiet moment is found. One of all who cannot be
+    /// recomputed is named in the log, and is the error when all the others are done.
     pub async fn recompute(
         &self,
         patient: Option<&PatientId>,
@@ -59,15 +60,24 @@ impl Data {
             add(patient, recompute_patient(&self.core, &self.derivations.counts, patient).await?);
             return Ok(total);
         }
+        let mut failed = None;
         let mut after: Option<PatientId> = None;
         loop {
             let patients = self.core.health().patients_after(after.as_ref(), PATIENTS).await?;
-            let Some(last) = patients.last() else { return Ok(total) };
+            let Some(last) = patients.last() else { break };
             after = Some(last.clone());
             for patient in &patients {
-                add(patient, recompute_patient(&self.core, &self.derivations.counts, patient).await?);
+                match recompute_patient(&self.core, &self.derivations.counts, patient).await {
+                    Ok(found) => add(patient, found),
+                    Err(error) if error.is_unavailable() => return Err(error),
+                    Err(error) => {
+                        tracing::error!(%patient, %error, "a patient could not be recomputed; the others go on");
+                        failed.get_or_insert(error);
+                    }
+                }
             }
         }
+        failed.map_or(Ok(total), Err)
     }
 }
 
