@@ -76,4 +76,14 @@ impl PlatformError {
     pub fn invalid(field: &str, message: impl Into<String>) -> Self {
         PlatformError::Invalid(FieldFaults::from([(field.to_owned(), vec![message.into()])]))
     }
+
+    /// Whether the store is away, of which nothing follows about a single patient.
+    pub(crate) const fn is_unavailable(&self) -> bool {
+        matches!(self, PlatformError::Store(StoreError::Unavailable(_)))
+    }
+
+    /// Whether stored bytes are not what was written.
+    pub(crate) const fn is_damage(&self) -> bool {
+        matches!(self, PlatformError::Store(error) if error.is_damage())
+    }
 }

@@ -1,6 +1,7 @@
 //! What is known of a person, as the users database holds it.
 
 use serde::{Deserialize, Serialize};
+use store::StoreError;
 
 use crate::core::checks::note;
 use crate::core::error::{FieldFaults, PlatformError, Result};
@@ -34,8 +35,13 @@ pub struct Person {
 
 impl Person {
     /// Reads what a row holds.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when it is no such text.
     pub(crate) fn from_json(text: &str) -> Result<Self> {
-        serde_json::from_str(text).map_err(|error| PlatformError::Internal(format!("a person's row: {error}")))
+        // The kind of error alone: its text can quote what is personal.
+        let damaged = |error: serde_json::Error| StoreError::Damaged(format!("a person's row: {:?}", error.classify()));
+        Ok(serde_json::from_str(text).map_err(damaged)?)
     }
 
     /// What a row is to hold.
@@ -178,9 +184,9 @@ mod tests {
         assert_eq!(Person::default().to_json().expect("written"), "{}", "nothing is said of what is not set");
         let of_another_version = r#"{"first_name": "Grace", "middle_name": "Brewster"}"#;
         assert_eq!(Person::from_json(of_another_version).expect("read").fields(), ["first_name"]);
-        let Err(PlatformError::Internal(told)) = Person::from_json(r#"{"first_name": 7}"#) else {
-            panic!("a row that cannot be read is our fault");
+        let Err(PlatformError::Store(StoreError::Damaged(told))) = Person::from_json(r#"{"first_name": 7}"#) else {
+            panic!("a row that cannot be read is damaged");
         };
-        assert!(told.starts_with("a person's row"), "{told}");
+        assert_eq!(told, "a person's row: Data", "nothing of what is in it");
     }
 }

@@ -94,9 +94,12 @@ impl Backup {
         let report = match made {
             Ok(report) => report,
             Err(failure) => {
-                platform.upkeep.release_objects(&id).await?;
-                // Half a backup looks like one, and the key in it opens the store.
+                // Half a backup looks like one, and the key in it opens the store. It goes first: the hold lies in the store,
+                // which may be what has failed.
                 remove_content(&self.folder)?;
+                if let Err(error) = platform.upkeep.release_objects(&id).await {
+                    tracing::warn!(%error, "the hold of a failed backup could not be released; it ends within an hour");
+                }
                 return Err(failure);
             }
         };

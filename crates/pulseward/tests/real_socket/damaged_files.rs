@@ -11,6 +11,7 @@ use testkit::{S3_BUCKET, S3Server};
 
 use crate::exports::{BEGIN_MS, s3_environment, send_day};
 use crate::harness::{Patient, Researcher, Service, pulseward, run, store_command};
+use crate::sealed_day::SealedDay;
 
 const RANGE: &str = "from_date=2025-11-19T00:00:00Z&to_date=2025-11-19T01:00:00Z";
 /// What a reader waits for at most, s; here with other tests at the same time, ten times as long counts as a fault.
@@ -95,12 +96,7 @@ async fn missing_file_is_reported_before_the_first_row_and_stops_nothing_else() 
 /// Nobody has asked for it: the doctor finds it without reading files.
 #[tokio::test(flavor = "multi_thread")]
 async fn doctor_finds_what_is_missing_or_cut_short_without_reading_it() {
-    let data = tempdir().unwrap();
-    let service = Service::start(data.path());
-    let researcher = Researcher::new(data.path(), &service.url).await;
-    let patient = researcher.enrol().await;
-    send_day(&researcher, &patient).await;
-    store_command(data.path(), &["seal", "--now"]);
+    let SealedDay { data, service, researcher, patient } = SealedDay::begin().await;
     let missing = sealed_file(&researcher, &patient, "tests").await;
     std::fs::remove_file(object(data.path(), &missing)).unwrap();
     let cut = object(data.path(), &sealed_file(&researcher, &patient, "ppg2").await);
@@ -134,12 +130,7 @@ async fn range_over_two_months_is_refused_when_the_second_is_missing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn backup_of_a_store_with_a_missing_file_fails_and_names_it() {
-    let data = tempdir().unwrap();
-    let service = Service::start(data.path());
-    let researcher = Researcher::new(data.path(), &service.url).await;
-    let patient = researcher.enrol().await;
-    send_day(&researcher, &patient).await;
-    store_command(data.path(), &["seal", "--now"]);
+    let SealedDay { data, service: _service, researcher, patient } = SealedDay::begin().await;
     let file = sealed_file(&researcher, &patient, "activity").await;
     std::fs::remove_file(object(data.path(), &file)).unwrap();
     let copy = data.path().join("copy");
@@ -225,12 +216,7 @@ async fn silent_bucket_holds_nobody_up_but_those_who_ask_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn single_file_is_brought_back_from_a_backup_while_the_service_runs() {
-    let data = tempdir().unwrap();
-    let service = Service::start(data.path());
-    let researcher = Researcher::new(data.path(), &service.url).await;
-    let patient = researcher.enrol().await;
-    send_day(&researcher, &patient).await;
-    store_command(data.path(), &["seal", "--now"]);
+    let SealedDay { data, service, researcher, patient } = SealedDay::begin().await;
     let copy = data.path().join("copy");
     let copy = copy.to_str().unwrap();
     store_command(data.path(), &["backup", copy]);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use bytes::Bytes;
@@ -371,11 +371,7 @@ async fn a_bucket_does_what_a_folder_does() {
 
     // The store goes away: what is asked for waits, what is sent is taken, and the service says that it is not ready.
     server.set_away(true);
-    // A store that has answered a moment ago may be slow only.
-    let begun = Instant::now();
-    while researcher.get("/readyz", None).await.0 != 503 {
-        assert!(begun.elapsed() < Duration::from_secs(20), "a store that is away is not noticed");
-    }
+    assert_eq!(researcher.get("/readyz", None).await.0, 503);
     let body = json!({"data": {"activity": {"timestamp": [BEGIN_MS + 90_000_000], "bpm": [62]}}});
     assert_eq!(researcher.sync(&patient, &body).await.unwrap().0, 200);
     let late = json!({"data": {"activity": {"timestamp": [BEGIN_MS + 60_000], "bpm": [99]}}});

@@ -14,6 +14,7 @@ use testkit::{Rounds, S3_BUCKET, S3Server};
 
 use crate::exports::{export, fetch, s3_environment, send_day, unpacked, wait_for};
 use crate::harness::{Researcher, Service, pulseward, run, store_command};
+use crate::sealed_day::SealedDay;
 
 const KILLS: usize = 50;
 /// The longest that service and sealing live before they are killed.
@@ -199,12 +200,7 @@ fn raw_counts(counts: &Value) -> Vec<(String, Value)> {
 
 #[tokio::test]
 async fn the_doctor_finds_what_is_damaged_missing_and_lost() {
-    let data = tempdir().unwrap();
-    let service = Service::start(data.path());
-    let researcher = Researcher::new(data.path(), &service.url).await;
-    let patient = researcher.enrol().await;
-    send_day(&researcher, &patient).await;
-    store_command(data.path(), &["seal", "--now"]);
+    let SealedDay { data, service: _service, researcher, patient } = SealedDay::begin().await;
     let well = store_command(data.path(), &["doctor", "--verify"]);
     assert_eq!(well["problems"], json!([]));
     let group = &well["groups"][0];

@@ -37,6 +37,7 @@ mod recompute;
 mod recordings;
 mod refused_uploads;
 mod refused_work;
+mod sealed_day;
 mod secrets;
 mod silent_database;
 mod start_and_end;

@@ -26,6 +26,8 @@ const PROBE: &str = "probe";
 pub struct Objects {
     /// The store behind the trait, whose operations end in time.
     pub(crate) store: Arc<dyn ObjectStore>,
+    /// The same store, asked once: where the other tries again, this one reports what it was answered.
+    probe: Arc<dyn ObjectStore>,
     pub(super) place: Place,
     pub(super) mark: Arc<Mark>,
     silence: Arc<Silence>,
@@ -83,10 +85,16 @@ impl Objects {
 
     /// Objects in a store, each of whose operations ends in time.
     pub(super) fn within_deadlines(store: Arc<dyn ObjectStore>, place: Place) -> Self {
+        Self::with_probe(store.clone(), store, place)
+    }
+
+    /// The same, of a store that tries again by itself. `probe` is this store and does not.
+    pub(super) fn with_probe(store: Arc<dyn ObjectStore>, probe: Arc<dyn ObjectStore>, place: Place) -> Self {
         let (silence, mark) = (Arc::<Silence>::default(), Arc::<Mark>::default());
         let head = if matches!(place, Place::Folder(_)) { HEAD_OF_FILE } else { HEAD };
-        let store = Arc::new(Deadlines::new(store, silence.clone(), mark.clone(), head));
-        Objects { store, place, mark, silence }
+        let [store, probe] =
+            [store, probe].map(|store| Arc::new(Deadlines::new(store, silence.clone(), mark.clone(), head)));
+        Objects { store, probe, place, mark, silence }
     }
 
     /// Objects of a test, in a store of its own.
@@ -101,7 +109,7 @@ impl Objects {
     }
 
     /// Whether objects can be written just now; answers within a second. A store that is slow but has answered others
-    /// lately counts as there.
+    /// lately counts as there; one that answers with an error does not.
     pub async fn check(&self) -> Result<()> {
         match runtime::timeout(LONGEST_PROBE, self.check_once()).await {
             Ok(checked) => checked,
@@ -113,11 +121,11 @@ impl Objects {
     async fn check_once(&self) -> Result<()> {
         let probe = Location::from(PROBE);
         if self.as_folder().is_some() {
-            self.store.put(&probe, "a disk that is full shows here".into()).await?;
+            self.probe.put(&probe, "a disk that is full shows here".into()).await?;
             return Ok(());
         }
         // A question costs less than a write, and a bucket does not fill up.
-        match self.store.head(&probe).await {
+        match self.probe.head(&probe).await {
             Ok(_) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }

@@ -81,12 +81,28 @@ pub(super) async fn commit_due(
     // One batch spans a limited time, and a sync can come between two of them.
     while !health.due_of(patient, now_ms).await?.is_empty() {
         let Some(claim) = health.claim_patient(patient, now_ms, lease_ms).await? else { return Ok(false) };
-        let commit = derive(core, counts, claim).await?;
-        if health.commit_derivations(vec![commit]).await? != [CommitOutcome::Committed] {
-            return Ok(false);
+        let committed = derive_and_commit(core, counts, claim.clone()).await;
+        if !matches!(committed, Ok(true)) {
+            give_back(core, claim, now_ms).await;
+            return committed;
         }
     }
     Ok(true)
+}
+
+/// False when somebody else has claimed the patient meanwhile.
+async fn derive_and_commit(core: &Core, counts: &DerivationCounts, claim: Claim) -> store::Result<bool> {
+    let commit = derive(core, counts, claim).await?;
+    Ok(core.health().commit_derivations(vec![commit]).await? == [CommitOutcome::Committed])
+}
+
+/// Ends a claim under which nothing was committed. One that somebody else has taken since stays theirs.
+pub(super) async fn give_back(core: &Core, claim: Claim, now_ms: i64) {
+    let patient = claim.patient.clone();
+    // What kept the work from its end is the error to return; a lease that cannot be ended runs out by itself.
+    if let Err(error) = core.health().hold_claim(claim, now_ms).await {
+        tracing::warn!(%patient, %error, "a claim could not be ended; its lease runs out by itself");
+    }
 }
 
 /// Plans a batch.

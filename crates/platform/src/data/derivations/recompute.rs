@@ -13,7 +13,7 @@ use vitals::registry::DataType;
 use vitals::zone::DAY_US;
 
 use super::counts::DerivationCounts;
-use super::derive::{Input, begin, commit_due, run, subject_of};
+use super::derive::{Input, begin, commit_due, give_back, run, subject_of};
 use super::reader::{Reader, StoredPatient};
 use super::values::{Values, is_known};
 use crate::core::Core;
@@ -42,7 +42,8 @@ pub struct Recomputed {
 
 impl Data {
     /// Recomputes one patient, or all of them. Reports each patient when they are done. Not found when there is no such
-    /// patient; a conflict when they are synced or derived so often that no quiet moment is found.
+    /// patient; a conflict when they are synced or derived so often that no quiet moment is found. One of all who cannot be
+    /// recomputed is named in the log, and is the error when all the others are done.
     pub async fn recompute(
         &self,
         patient: Option<&PatientId>,
@@ -59,15 +60,24 @@ impl Data {
             add(patient, recompute_patient(&self.core, &self.derivations.counts, patient).await?);
             return Ok(total);
         }
+        let mut failed = None;
         let mut after: Option<PatientId> = None;
         loop {
             let patients = self.core.health().patients_after(after.as_ref(), PATIENTS).await?;
-            let Some(last) = patients.last() else { return Ok(total) };
+            let Some(last) = patients.last() else { break };
             after = Some(last.clone());
             for patient in &patients {
-                add(patient, recompute_patient(&self.core, &self.derivations.counts, patient).await?);
+                match recompute_patient(&self.core, &self.derivations.counts, patient).await {
+                    Ok(found) => add(patient, found),
+                    Err(error) if error.is_unavailable() => return Err(error),
+                    Err(error) => {
+                        tracing::error!(%patient, %error, "a patient could not be recomputed; the others go on");
+                        failed.get_or_insert(error);
+                    }
+                }
             }
         }
+        failed.map_or(Ok(total), Err)
     }
 }
 
@@ -101,18 +111,39 @@ async fn try_recompute(core: &Core, counts: &DerivationCounts, patient: &Patient
         derived => !derived?,
     };
     let Some(claim) = health.claim_patient(patient, now_ms, LEASE_MS).await? else { return Ok(None) };
-    let compared = compare(core, counts, claim.clone(), now_ms).await;
+    let begun = Begun { now_ms, arrivals, is_held_up };
+    let repaired = repair(core, counts, claim.clone(), begun).await;
+    // Nothing has ended the claim then, and the next try would find the patient taken.
+    if !matches!(repaired, Ok(Some(_))) {
+        give_back(core, claim, now_ms).await;
+    }
+    Ok(repaired?)
+}
+
+/// What a try has found before it claimed the patient.
+#[derive(Clone, Copy)]
+struct Begun {
+    now_ms: i64,
+    /// Syncs that had arrived.
+    arrivals: i64,
+    /// Whether what waits cannot be derived before damaged values are right.
+    is_held_up: bool,
+}
+
+/// Compares and puts right; `None`, without effect, when something came between.
+async fn repair(
+    core: &Core,
+    counts: &DerivationCounts,
+    claim: Claim,
+    begun: Begun,
+) -> store::Result<Option<Recomputed>> {
+    let (health, patient) = (core.health(), claim.patient.clone());
+    let (repair, found) = compare(core, counts, claim, begun.now_ms).await?;
     // Syncs do not ask for the claim, so rows can have changed since they were read; the repair would then be wrong.
-    let is_derived = is_held_up || health.due_of(patient, now_ms).await?.is_empty();
-    let is_quiet = is_derived && health.arrivals(patient).await? == arrivals;
-    let (repair, found) = match compared {
-        Ok(compared) if is_quiet => compared,
-        other => {
-            health.hold_claim(claim, now_ms).await?;
-            other?;
-            return Ok(None);
-        }
-    };
+    let is_derived = begun.is_held_up || health.due_of(&patient, begun.now_ms).await?.is_empty();
+    if !is_derived || health.arrivals(&patient).await? != begun.arrivals {
+        return Ok(None);
+    }
     let outcomes = health.commit_derivations(vec![repair]).await?;
     Ok((outcomes == [CommitOutcome::Committed]).then_some(found))
 }

@@ -67,3 +67,20 @@ async fn derivation_whose_commit_fails_leaves_all_or_nothing_and_ends_the_same()
         assert_eq!(study.failing("derive").await, 0, "{moment:?}");
     }
 }
+
+/// A recomputation holds a patient for minutes: one that fails must leave them to the next one.
+#[tokio::test(flavor = "multi_thread")]
+async fn recomputation_that_fails_leaves_the_patient_free() {
+    for operation in ["inputs.derivation_start", "commit.commit_derivations", "derived.sound_derived"] {
+        let study = Study::begin().await;
+        let grace = study.patient().await;
+        study.service.sync(&grace, vec![minutes_to_noon(&[60, 61, 62])]).await;
+        let data = &study.service.platform.data;
+        study.break_health(operation, BeforeItBegins);
+        study.assert_unavailable(data.recompute(Some(&grace), |_, _| {}).await);
+        study.assert_all_failed();
+        let again = data.recompute(Some(&grace), |_, _| {}).await;
+        assert!(again.is_ok(), "{operation}: {again:?}");
+        assert!(has_day(&study, &grace).await, "{operation}");
+    }
+}
