@@ -4,7 +4,8 @@ use super::example_rows::{account, bracelet, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
 use crate::ids::{AttachmentId, PatientId, SerialNumber};
 use crate::{
-    AccountId, ApiKey, ApiKeyId, Attachment, BraceletId, Completion, GroupCode, HealthChange, HealthMessage, StoreError,
+    AccountId, ApiKey, ApiKeyId, Attachment, Bracelet, BraceletId, Completion, GroupCode, HealthChange, HealthMessage,
+    StoreError,
 };
 
 on_both_engines! {

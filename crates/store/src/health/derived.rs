@@ -14,7 +14,6 @@ use vitals::zone::LocalDay;
 use super::claims::{self, DueRange};
 use super::db::HealthDb;
 use super::slots;
-use super::stored_counts;
 use super::stored_derived::{StoredDerived, derived_columns, derived_sum};
 use crate::engine::{Columns, Param, Row, Tx};
 use crate::error::Result;

@@ -39,7 +39,6 @@ mod settings;
 mod signing_keys;
 mod slots;
 pub(crate) mod stored_chunk;
-mod stored_counts;
 mod stored_derived;
 mod summaries;
 mod sync;
