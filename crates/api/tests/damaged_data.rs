@@ -1,11 +1,15 @@
 //! Stored bytes that are not what was written: what needs them is refused and says which they are, and all else goes on.
 
 mod common;
+#[path = "damaged_data/lists.rs"]
+mod lists;
 
 use common::{Enrolled, Story};
+use platform::PlatformError;
 use serde_json::{Value, json};
 use store::{DamageTarget, PatientId, Role};
 use vitals::derivation::Output;
+use vitals::latest::LatestValues;
 
 const DAY: &str = "2025-11-19";
 /// 2025-11-19T00:00Z.
@@ -15,7 +19,10 @@ async fn story_of_two() -> (Story, String, String, [Enrolled; 2]) {
     let story = Story::begin().await;
     let key = story.key_of("ada@example.org", Role::Researcher).await;
     let group = story.group(&key).await;
-    let patients = [story.patient(&key, &group, json!({})).await, story.patient(&key, &group, json!({})).await];
+    let first = story.patient(&key, &group, json!({})).await;
+    // Lists are in the order in which patients joined.
+    story.pass_ms(1);
+    let patients = [first, story.patient(&key, &group, json!({})).await];
     for patient in &patients {
         story.sync(patient, json!({"activity": activity(0)})).await;
     }
@@ -60,19 +67,46 @@ async fn damaged_summary_is_refused_with_its_day_and_recompute_brings_it_back() 
 }
 
 #[tokio::test]
-async fn damaged_latest_values_are_refused_until_they_are_computed_again() {
+async fn damaged_latest_values_are_not_shown_until_they_are_computed_again() {
     let (story, key, group, [grace, _]) = story_of_two().await;
     let health = story.platform.core.health();
     let uuid = PatientId::new(grace.uuid.as_str());
     let sound = health.stored_latest(&uuid).await.expect("values");
     damage(&story, &grace, DamageTarget::Latest).await;
-    let path = format!("/integration/v1/groups/{group}/patients?token={key}&with_latest_values=1");
-    let refused = story.get(&path).await;
-    assert_eq!((refused.status.as_u16(), &refused.body["code"]), (503, &json!("data_damaged")), "{refused:?}");
+    let of_list = format!("/integration/v1/groups/{group}/patients?token={key}&with_latest_values=1");
+    let of_grace = format!("/integration/v1/patients/{}/latest-news-score?token={key}", grace.uuid);
+    let hidden = async || {
+        let list = story.get(&of_list).await.ok();
+        assert_eq!((&list[0]["unreadable"], &list[0]["latest_values"]), (&json!(true), &json!({})), "{list}");
+        assert_eq!(story.get(&of_grace).await.error(), (503, "data_damaged"));
+    };
+    hidden().await;
+
+    // Rows are taken all the same and do not hide the damage.
+    let sync = json!({"data": {"activity": activity(600)}});
+    story.post_as("/health/v1/sync", &grace.health_token, sync).await.ok();
+    hidden().await;
     story.platform.data.recompute(Some(&uuid), |_, _| {}).await.expect("recomputed");
-    story.get(&path).await.ok();
+    let list = story.get(&of_list).await.ok();
+    assert_eq!((&list[0]["unreadable"], &list[0]["latest_values"]["heart_rate"]), (&Value::Null, &json!(70.0)));
+    story.get(&of_grace).await.ok();
     let again = health.stored_latest(&uuid).await.expect("values");
-    assert_eq!(again, sound);
+    let newest_ms = |values: LatestValues| values.heart_rate.expect("a heart rate").timestamp_ms;
+    assert!(newest_ms(again) > newest_ms(sound), "{again:?}");
+}
+
+#[tokio::test]
+async fn patient_who_cannot_be_recomputed_does_not_stop_the_others() {
+    let (story, key, _, mut patients) = story_of_two().await;
+    // Patients are taken in the order of their uuids.
+    patients.sort_by(|one, other| one.uuid.cmp(&other.uuid));
+    let [first, second] = patients;
+    let sound = story.get(&summary(&second, &key)).await.ok();
+    damage(&story, &first, DamageTarget::Chunks).await;
+    damage(&story, &second, DamageTarget::Derived(Output::Section)).await;
+    let failed = story.platform.data.recompute(None, |_, _| {}).await.expect_err("rows cannot be read");
+    assert!(matches!(failed, PlatformError::Store(error) if error.is_damage()));
+    assert_eq!(story.get(&summary(&second, &key)).await.ok(), sound);
 }
 
 #[tokio::test]

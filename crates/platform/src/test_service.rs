@@ -118,7 +118,7 @@ impl Service {
         let days = self
             .platform
             .data
-            .days_of_patients(&Readable::for_test(&[patient.to_owned()]), day, DayParts { slots: true, extra: true })
+            .days_of_patients(Readable::for_test(&[patient.to_owned()]), day, DayParts { slots: true, extra: true })
             .await
             .unwrap();
         let mut out = Vec::new();

@@ -138,6 +138,10 @@ fn day() -> Value {
         properties.insert(section.name().to_owned(), reference(section.description().name));
     }
     properties.insert(EXTRA.to_owned(), reference("ExtraFigures"));
+    let meaning = "True in an answer about many patients where what is stored of this day is damaged: it then looks as if it \
+        had no data. Left out otherwise.";
+    let unreadable = json!({"type": ["boolean", "null"], "description": meaning, "examples": [null]});
+    properties.insert("unreadable".to_owned(), unreadable);
     json!({"type": "object", "required": ["date"], "properties": properties,
         "description": "A patient's day: the sections that were asked for, with slots and `extra` where they were."})
 }

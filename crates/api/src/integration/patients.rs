@@ -140,6 +140,11 @@ pub(super) struct PatientBody {
     /// The newest valid vital signs; with `with_latest_values=1` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     latest_values: Option<LatestBody>,
+    /// True where something stored of the patient is damaged, which is left out here; reads of this patient alone say what it
+    /// is. Left out otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = json!(null))]
+    unreadable: Option<bool>,
 }
 
 /// The newest valid vital signs and when they were measured, Unix epoch ms. What was never measured is left out.
@@ -272,16 +277,18 @@ impl Wanted {
     }
 
     fn body(&self, row: PatientRow) -> PatientBody {
-        let PatientRow { patient, person, profile, device, latest_values } = row;
+        let PatientRow { uuid, patient, person, profile, device, latest_values, is_unreadable } = row;
+        let patient = patient.as_ref();
         // A used voucher is a name to log in with, and no business of staff any more.
-        let voucher_code = (patient.state == PatientState::PreCreated).then_some(patient.voucher_code);
+        let voucher_code = patient.filter(|patient| patient.state == PatientState::PreCreated);
+        let voucher_code = voucher_code.map(|patient| patient.voucher_code.clone());
         PatientBody {
             // Always there, also when it is not named: a row without it could not be distinguished from the next.
-            uuid: patient.uuid.to_string(),
-            id: self.has("_id").then_some(patient.record_id),
+            uuid: uuid.to_string(),
+            id: patient.map(|patient| patient.record_id.clone()).filter(|_| self.has("_id")),
             first_name: person.first_name.filter(|_| self.has("first_name")),
             last_name: person.last_name.filter(|_| self.has("last_name")),
-            email: patient.email.filter(|_| self.has("email")),
+            email: patient.and_then(|patient| patient.email.clone()).filter(|_| self.has("email")),
             birthday: profile.birthday.filter(|_| self.has("birthday")),
             gender: profile.gender.filter(|_| self.has("gender")).map(Gender::name),
             country: person.country.filter(|_| self.has("country")),
@@ -290,11 +297,12 @@ impl Wanted {
             skin_color: profile.skin_color.filter(|_| self.has("skin_color")),
             customer_tag: person.customer_tag.filter(|_| self.has("customer_tag")),
             external_patient_id: person.external_patient_id.filter(|_| self.has("external_patient_id")),
-            state: self.has("state").then(|| patient.state.name()),
+            state: patient.map(|patient| patient.state.name()).filter(|_| self.has("state")),
             hair_density: profile.hair_density.filter(|_| self.has("hair_density")),
             code: voucher_code.filter(|_| self.has("code")),
             device: device.filter(|_| self.has("device")).map(DeviceBody::from),
             latest_values: latest_values.map(LatestBody::from),
+            unreadable: is_unreadable.then_some(true),
         }
     }
 }
@@ -397,7 +405,7 @@ async fn list(
     let parts = patients.into_parts(ROWS_AT_ONCE);
     let read = move |part: Readable<Vec<PatientId>>| {
         let platform = platform.clone();
-        async move { platform.data.patient_rows(&part, columns).await }
+        async move { platform.data.patient_rows(part, columns).await }
     };
     let batches = futures::stream::iter(parts).map(read).buffered(PARTS_AHEAD);
     let wanted = Arc::new(wanted);

@@ -49,7 +49,7 @@ async fn of_group(
     let batches = patients.into_parts(PATIENTS_AT_ONCE);
     let read = move |part: Readable<Vec<PatientId>>| {
         let platform = platform.clone();
-        async move { platform.data.days_of_patients(&part, day, parts).await }
+        async move { platform.data.days_of_patients(part, day, parts).await }
     };
     let batches = futures::stream::iter(batches).map(read).buffered(BATCHES_AHEAD);
     many_days(batches, form, Arrangement::ByPatient).await

@@ -60,6 +60,10 @@ struct PatientDaysBody {
     /// Slots that have elapsed.
     #[schema(example = json!([288, 0]))]
     expected: Vec<u32>,
+    /// True where what the days are counted by is damaged: nothing but who it is is known then. Left out otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = json!(null))]
+    unreadable: Option<bool>,
 }
 
 impl From<PatientDays> for PatientDaysBody {
@@ -70,6 +74,7 @@ impl From<PatientDays> for PatientDaysBody {
             percent: patient.days.iter().map(|day| day.percent).collect(),
             received: patient.days.iter().map(|day| day.received).collect(),
             expected: patient.days.iter().map(|day| day.expected).collect(),
+            unreadable: patient.is_unreadable.then_some(true),
         }
     }
 }
@@ -130,7 +135,7 @@ async fn of_group(
     let parts = patients.into_parts(PATIENTS_AT_ONCE);
     let read = move |part: Readable<Vec<PatientId>>| {
         let platform = platform.clone();
-        async move { platform.data.heat_map(&part, first, last).await }
+        async move { platform.data.heat_map(part, first, last).await }
     };
     let batches = futures::stream::iter(parts).then(read);
     let frame = Frame { before, after: b"]}".to_vec() };

@@ -2,7 +2,8 @@
 
 use platform::seal::Until;
 use serde_json::{Value, json};
-use store::Role;
+use store::{DamageTarget, PatientId, Role};
+use vitals::derivation::Output;
 
 use crate::browser::Browser;
 use crate::common::{Enrolled, START_MS, Story};
@@ -226,4 +227,39 @@ async fn heat_maps_count_as_compliance_does() {
         let path = format!("/portal/api/groups/{}/compliance{query}", study.group);
         assert_eq!(study.get(&path).await.error(), (422, "invalid"), "{query}");
     }
+}
+
+/// Of four patients each is damaged elsewhere but one, whose days are as before. The board marks who has no row to be read.
+#[tokio::test]
+async fn damaged_patients_are_marked_on_the_heat_map_and_the_others_are_whole() {
+    let story = Story::begin().await;
+    let (browser, key) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
+    let group = story.group(&key).await;
+    let mut uuids = Vec::new();
+    for name in ["Cells", "Body", "Row", "Sound"] {
+        let patient = story.patient(&key, &group, json!({"first_name": name})).await;
+        story.sync(&patient, json!({"activity": {"timestamp": [MIDNIGHT_MS + 12 * HOUR_MS], "bpm": 61}})).await;
+        uuids.push(PatientId::new(patient.uuid));
+        // The map is in the order in which they joined.
+        story.pass_ms(1);
+    }
+    let path = format!("/portal/api/groups/{group}/compliance?from=2025-11-18&to=2025-11-19");
+    let sound = browser.get(&story, &path).await.ok();
+    assert_eq!(sound["patients"][3]["received"], json!([0, 1]), "{sound}");
+
+    let health = story.platform.core.health();
+    health.damage(&uuids[0], DamageTarget::Derived(Output::Slots)).await.expect("damaged");
+    health.damage(&uuids[1], DamageTarget::Profile).await.expect("damaged");
+    story.platform.core.users().damage(&uuids[2]).await.expect("damaged");
+    let map = browser.get(&story, &path).await.ok();
+    assert_eq!(map["patients"][3], sound["patients"][3]);
+    for (at, name) in ["Cells", "Body", uuids[2].as_str()].into_iter().enumerate() {
+        let expected = json!({"uuid": uuids[at], "name": name, "percent": [null, null], "received": [0, 0],
+            "expected": [0, 0], "unreadable": true});
+        assert_eq!(map["patients"][at], expected);
+    }
+    let board = browser.get(&story, &format!("/portal/api/groups/{group}/board")).await.ok();
+    let marks: Vec<&Value> = board["patients"].as_array().expect("rows").iter().map(|row| &row["unreadable"]).collect();
+    assert_eq!(marks[2..], [&json!(true), &Value::Null], "{board}");
+    assert_eq!(board["patients"][2]["name"], json!(uuids[2]));
 }

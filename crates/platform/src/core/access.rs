@@ -95,7 +95,7 @@ impl Researcher {
 /// use store::PatientId;
 /// use vitals::zone::LocalDay;
 ///
-/// async fn read(data: &Data, patients: &Readable<Vec<PatientId>>, day: LocalDay) {
+/// async fn read(data: &Data, patients: Readable<Vec<PatientId>>, day: LocalDay) {
 ///     let _ = data.days_of_patients(patients, day, DayParts::default()).await;
 /// }
 /// ```
@@ -105,7 +105,7 @@ impl Researcher {
 /// use store::PatientId;
 /// use vitals::zone::LocalDay;
 ///
-/// async fn read(data: &Data, patients: &Vec<PatientId>, day: LocalDay) {
+/// async fn read(data: &Data, patients: Vec<PatientId>, day: LocalDay) {
 ///     let _ = data.days_of_patients(patients, day, DayParts::default()).await;
 /// }
 /// ```

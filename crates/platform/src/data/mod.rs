@@ -15,11 +15,14 @@ pub(crate) mod patient_rows;
 pub mod portal;
 pub mod samples;
 pub(crate) mod summaries;
+mod unreadable;
+mod unreadable_log;
 
 use std::sync::Arc;
 
 use self::derivations::turns::Derivations;
 use self::portal::boards::Boards;
+use self::unreadable_log::UnreadableLog;
 use crate::core::Core;
 use crate::people::People;
 
@@ -30,12 +33,14 @@ pub struct Data {
     people: People,
     derivations: Arc<Derivations>,
     boards: Arc<Boards>,
+    unreadable: Arc<UnreadableLog>,
 }
 
 impl Data {
     /// The service over what all services share, and over the one that knows who takes part.
     pub(crate) fn new(core: Core, people: People) -> Self {
-        Data { core, people, derivations: Arc::new(Derivations::new()), boards: Arc::default() }
+        let (derivations, boards) = (Arc::new(Derivations::new()), Arc::default());
+        Data { core, people, derivations, boards, unreadable: Arc::default() }
     }
 }
 

@@ -12,6 +12,7 @@ use vitals::zone::LocalDay;
 use crate::core::access::{Readable, Researcher};
 use crate::core::error::Result;
 use crate::data::Data;
+use crate::data::unreadable::ReadOfMany;
 
 /// Patients whose days are best read together: an answer over more is streamed in such parts.
 pub const PATIENTS_AT_ONCE: usize = 32;
@@ -43,16 +44,18 @@ pub struct PatientDay {
     cells: Option<Vec<SlotRow>>,
     /// Figures beyond the specification, where they are asked for.
     extra: Option<ExtraRows>,
+    /// What is stored of the day is damaged, and looks here as a day without data.
+    is_unreadable: bool,
 }
 
 impl PatientDay {
     fn new(patient: &PatientId, day: LocalDay, sections: Vec<SummaryRow>) -> Self {
         let bodies = sections.into_iter().map(|row| (row.section, row.body)).collect();
-        PatientDay { patient: patient.clone(), day, bodies, cells: None, extra: None }
+        PatientDay { patient: patient.clone(), day, bodies, cells: None, extra: None, is_unreadable: false }
     }
 
-    /// Appends the day as JSON: its date and the sections wanted, with slots and `extra` where they were asked for. With slots
-    /// this is work of a good part of a millisecond: for a thread that may block.
+    /// Appends the day as JSON: its date and the sections wanted, with slots and `extra` where they were asked for, and
+    /// `unreadable` where it is. With slots this is work of a good part of a millisecond: for a thread that may block.
     pub fn write_json(&self, out: &mut Vec<u8>, wanted: &[Section]) {
         let slots = self.cells.as_deref().map(day_slots);
         write_day(out, self.day, wanted, &self.bodies, slots.as_ref());
@@ -65,6 +68,10 @@ impl PatientDay {
             let _ = serde_json::to_writer(&mut *out, &extra);
             out.push(b'}');
         }
+        if self.is_unreadable {
+            out.pop();
+            out.extend_from_slice(b",\"unreadable\":true}");
+        }
     }
 }
 
@@ -76,24 +83,29 @@ fn day_slots(rows: &[SlotRow]) -> DaySlots {
     DaySlots::new(activity.unwrap_or_default(), temperature.unwrap_or_default())
 }
 
-impl Data {
-    /// The same day of several patients, in their order; also of those who have no data. Best called with
-    /// [`PATIENTS_AT_ONCE`].
-    pub async fn days_of_patients(
-        &self,
-        patients: &Readable<Vec<PatientId>>,
-        day: LocalDay,
-        parts: DayParts,
-    ) -> Result<Vec<PatientDay>> {
-        let patients = patients.uuids();
-        let mut sections = self.core.health().summaries_of_patients(patients.to_vec(), day).await?;
+/// The same day of patients.
+struct DayOfPatients<'read> {
+    data: &'read Data,
+    day: LocalDay,
+    parts: DayParts,
+}
+
+impl ReadOfMany for DayOfPatients<'_> {
+    type Row = PatientDay;
+
+    const NAME: &'static str = "daily summaries";
+
+    async fn rows(&self, patients: &Readable<Vec<PatientId>>) -> Result<Vec<PatientDay>> {
+        let (patients, day, parts) = (patients.uuids(), self.day, self.parts);
+        let health = self.data.core.health();
+        let mut sections = health.summaries_of_patients(patients.to_vec(), day).await?;
         let mut slots: HashMap<PatientId, Vec<SlotRow>> = HashMap::default();
         if parts.slots {
-            slots = self.core.health().slots_of_patients(patients.to_vec(), day, SHOWN_TYPES).await?;
+            slots = health.slots_of_patients(patients.to_vec(), day, SHOWN_TYPES).await?;
         }
         let mut extra: HashMap<PatientId, ExtraRows> = HashMap::default();
         if parts.extra {
-            extra = self.core.health().extra_of_patients(patients.to_vec(), day).await?;
+            extra = health.extra_of_patients(patients.to_vec(), day).await?;
         }
         let day_of = |patient: &PatientId| PatientDay {
             cells: parts.slots.then(|| slots.remove(patient).unwrap_or_default()),
@@ -101,6 +113,30 @@ impl Data {
             ..PatientDay::new(patient, day, sections.remove(patient).unwrap_or_default())
         };
         Ok(patients.iter().map(day_of).collect())
+    }
+
+    async fn marked(&self, patient: &Readable<Vec<PatientId>>) -> Result<Vec<PatientDay>> {
+        // In the shape of a day without data, which every client knows: one patient's damage must not end its loop.
+        let day_of = |patient: &PatientId| PatientDay {
+            cells: self.parts.slots.then(Vec::new),
+            extra: self.parts.extra.then(Vec::new),
+            is_unreadable: true,
+            ..PatientDay::new(patient, self.day, Vec::new())
+        };
+        Ok(patient.uuids().iter().map(day_of).collect())
+    }
+}
+
+impl Data {
+    /// The same day of several patients, in their order; also of those who have no data. Best called with
+    /// [`PATIENTS_AT_ONCE`]. One that is damaged says so.
+    pub async fn days_of_patients(
+        &self,
+        patients: Readable<Vec<PatientId>>,
+        day: LocalDay,
+        parts: DayParts,
+    ) -> Result<Vec<PatientDay>> {
+        self.read_each(patients, &DayOfPatients { data: self, day, parts }).await
     }
 
     /// A day of a patient, for a researcher.

@@ -12,8 +12,10 @@ use crate::people::People;
 /// A patient as a list shows them.
 #[derive(Clone)]
 pub struct PatientRow {
-    /// The patient.
-    pub patient: Patient,
+    /// Identity, in both databases.
+    pub uuid: PatientId,
+    /// What the users database knows of them; `None` where that cannot be read.
+    pub patient: Option<Patient>,
     /// Their names and so on.
     pub person: Person,
     /// Their body.
@@ -22,6 +24,8 @@ pub struct PatientRow {
     pub device: Option<Device>,
     /// Their newest valid vital signs; present where they are wanted, also when there are none.
     pub latest_values: Option<LatestValues>,
+    /// Something of this is damaged in the store, and looks here as if it was not known.
+    pub is_unreadable: bool,
 }
 
 impl People {
@@ -47,6 +51,14 @@ impl People {
         let patient = self.core.users().patient(uuid).await?.ok_or(PlatformError::NotFound("patient"))?;
         let profile = self.core.health().patient(uuid).await?.map(|body| body.profile).unwrap_or_default();
         let device = self.core.health().devices(uuid).await?.into_iter().next();
-        Ok(PatientRow { person: Person::from_json(&patient.person)?, patient, profile, device, latest_values: None })
+        Ok(PatientRow {
+            uuid: patient.uuid.clone(),
+            person: Person::from_json(&patient.person)?,
+            patient: Some(patient),
+            profile,
+            device,
+            latest_values: None,
+            is_unreadable: false,
+        })
     }
 }

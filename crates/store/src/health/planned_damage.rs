@@ -8,6 +8,8 @@ use crate::texts::sql;
 sql! {
     CHUNKS = "UPDATE chunk SET sum = sum + 1 WHERE patient = $1";
     DERIVED = "UPDATE derived SET sum = sum + 1 WHERE patient = $1 AND output = $2";
+    CATALOG = "UPDATE segment SET sum = sum + 1 WHERE patient = $1";
+    PROFILE = "UPDATE patient SET weight = COALESCE(weight, 0) + 1 WHERE uuid = $1";
     LATEST = "UPDATE patient SET latest = REPLACE(latest, '1', '2') WHERE uuid = $1";
 }
 
@@ -20,6 +22,10 @@ pub enum DamageTarget {
     Derived(vitals::derivation::Output),
     /// Latest values.
     Latest,
+    /// The body.
+    Profile,
+    /// What the catalog says of sealed files.
+    Catalog,
 }
 
 impl HealthDb {
@@ -31,6 +37,8 @@ impl HealthDb {
                 DamageTarget::Chunks => tx.put(CHUNKS, &[&patient]).await,
                 DamageTarget::Derived(output) => tx.put(DERIVED, &[&patient, &output.number()]).await,
                 DamageTarget::Latest => tx.put(LATEST, &[&patient]).await,
+                DamageTarget::Profile => tx.put(PROFILE, &[&patient]).await,
+                DamageTarget::Catalog => tx.put(CATALOG, &[&patient]).await,
             })
             .await
     }

@@ -15,6 +15,8 @@ mod memberships;
 mod messages;
 mod oauth;
 mod patients;
+#[cfg(any(test, feature = "planned-failures"))]
+mod planned_damage;
 mod portal_sessions;
 mod sessions;
 mod signing_keys;
@@ -58,6 +60,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         messages::TEXTS,
         oauth::TEXTS,
         patients::TEXTS,
+        planned_damage::TEXTS,
         portal_sessions::TEXTS,
         sessions::TEXTS,
         totp::TEXTS,

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use runtime::HashMap;
-use store::{GroupCode, HealthPatient, PatientId, SlotRow, StoreError};
+use store::{GroupCode, HealthPatient, PatientId, SlotRow};
 use vitals::cells::{ActivityCell, DayCells, WINDOW_MS, window_of};
 use vitals::registry::DataType;
 use vitals::zone::{LocalClock, LocalDay};
@@ -16,6 +16,7 @@ use crate::core::access::{Readable, Researcher};
 use crate::core::error::{PlatformError, Result};
 use crate::core::person::Person;
 use crate::data::Data;
+use crate::data::unreadable::{ReadOfMany, if_sound};
 
 /// What the board takes from a day's cells.
 #[derive(Default)]
@@ -25,38 +26,42 @@ struct Recent {
     charging: Option<bool>,
 }
 
+/// Rows of a board.
+struct BoardRows<'read>(&'read Data);
+
+impl ReadOfMany for BoardRows<'_> {
+    type Row = BoardRow;
+
+    const NAME: &'static str = "board";
+
+    async fn rows(&self, patients: &Readable<Vec<PatientId>>) -> Result<Vec<BoardRow>> {
+        self.0.whole_rows(patients).await
+    }
+
+    async fn marked(&self, patient: &Readable<Vec<PatientId>>) -> Result<Vec<BoardRow>> {
+        let found = self.0.core.users().patients(patient.uuids().to_vec()).await.map_err(PlatformError::from);
+        if found.as_ref().is_ok_and(HashMap::is_empty) {
+            return Ok(Vec::new());
+        }
+        let (mut found, from_ms) = (if_sound(found)?, first_window_of(self.0.core.now_ms()) * WINDOW_MS);
+        let row_of = |uuid: &PatientId| {
+            // Who it is can be read where it is the measurements that are damaged.
+            let name = found.remove(uuid).map_or_else(
+                || uuid.to_string(),
+                |patient| name_of(&Person::from_json(&patient.person).unwrap_or_default(), &patient.voucher_code),
+            );
+            BoardRow { name, is_unreadable: true, ..BoardRow::empty(uuid.clone(), from_ms) }
+        };
+        Ok(patient.uuids().iter().map(row_of).collect())
+    }
+}
+
 impl Data {
     /// The board's rows of patients, in their order. Best called with [`crate::ROWS_AT_ONCE`]; who has been removed
     /// meanwhile is left out. A patient with damaged stored data has a row that says so, and costs nobody else
     /// theirs.
     pub async fn board_rows(&self, patients: Readable<Vec<PatientId>>) -> Result<Vec<BoardRow>> {
-        match self.whole_rows(&patients).await {
-            Err(error) if !is_away(&error) => {}
-            rows => return rows,
-        }
-        let mut rows = Vec::new();
-        for patient in patients.into_parts(1) {
-            match self.whole_rows(&patient).await {
-                Ok(row) => rows.extend(row),
-                Err(error) if is_away(&error) => return Err(error),
-                Err(error) => {
-                    tracing::warn!(patient = ?patient.uuids(), %error, "a row of a board cannot be read");
-                    rows.extend(self.unreadable_row(&patient).await?);
-                }
-            }
-        }
-        Ok(rows)
-    }
-
-    /// What can be said of a patient whose row cannot be read; none when they have been removed.
-    async fn unreadable_row(&self, patient: &Readable<Vec<PatientId>>) -> Result<Option<BoardRow>> {
-        let found = self.core.users().patients(patient.uuids().to_vec()).await?.into_values().next();
-        Ok(found.map(|patient| BoardRow {
-            // Who it is can be read where it is the measurements that are damaged.
-            name: name_of(&Person::from_json(&patient.person).unwrap_or_default(), &patient.voucher_code),
-            is_unreadable: true,
-            ..BoardRow::empty(patient.uuid, first_window_of(self.core.now_ms()) * WINDOW_MS)
-        }))
+        self.read_each(patients, &BoardRows(self)).await
     }
 
     async fn whole_rows(&self, patients: &Readable<Vec<PatientId>>) -> Result<Vec<BoardRow>> {
@@ -137,11 +142,6 @@ impl Data {
     }
 }
 
-/// Whether the store is away, of which nothing follows about a single patient.
-fn is_away(error: &PlatformError) -> bool {
-    matches!(error, PlatformError::Store(StoreError::Unavailable(_)))
-}
-
 /// The window in which the last hours begin.
 fn first_window_of(now_ms: i64) -> i64 {
     window_of(now_ms * 1000) + 1 - SPARK_SLOTS
@@ -197,17 +197,4 @@ pub(super) fn name_of(person: &Person, voucher_code: &str) -> String {
         .filter_map(|name| name.as_deref().map(str::trim).filter(|name| !name.is_empty()))
         .collect();
     if names.is_empty() { voucher_code.to_owned() } else { names.join(" ") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_store_that_is_away_holds_up_the_other_rows() {
-        let of = |error: StoreError| is_away(&PlatformError::Store(error));
-        assert!(of(StoreError::Unavailable("gone".to_owned())));
-        assert!(!of(StoreError::Damaged("a row".to_owned())));
-        assert!(!is_away(&PlatformError::NotFound("patient")));
-    }
 }

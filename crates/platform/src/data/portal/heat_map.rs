@@ -14,6 +14,7 @@ use crate::core::error::{PlatformError, Result};
 use crate::data::Data;
 use crate::data::compliance::{activity_of, percent, slots_so_far, with_heart_rate};
 use crate::data::patient_rows::PatientColumns;
+use crate::people::patients::PatientRow;
 
 /// The most days of a study that are shown at once.
 pub const MOST_DAYS: i32 = 92;
@@ -32,6 +33,8 @@ pub struct PatientDays {
     pub name: String,
     /// The days, in their order.
     pub days: Vec<DayCompliance>,
+    /// What the days are counted by is damaged; nothing but who it is is known then.
+    pub is_unreadable: bool,
 }
 
 /// How much of a day's heart rate has arrived.
@@ -75,37 +78,59 @@ impl Data {
         self.people.readable_members(researcher, group_code).await
     }
 
-    /// The days of patients, in their order.
+    /// The days of patients, in their order. Who cannot be read has days without a percentage, and says so.
     pub async fn heat_map(
         &self,
-        patients: &Readable<Vec<PatientId>>,
+        patients: Readable<Vec<PatientId>>,
         first: LocalDay,
         last: LocalDay,
     ) -> Result<Vec<PatientDays>> {
         let columns = PatientColumns { person: true, profile: true, device: false, latest_values: false };
-        let now_ms = self.core.now_ms();
         let mut all = Vec::with_capacity(patients.uuids().len());
         for row in self.patient_rows(patients, columns).await? {
-            let clock = LocalClock::new(row.profile.time_zone.as_deref().unwrap_or("UTC"));
-            let types = [DataType::Activity, DataType::Activity];
-            let cells = self.core.health().slots_of_types(&row.patient.uuid, first, last, types).await?;
-            let created_ms = row.patient.created_ms;
-            let counting = move || {
-                let of = |day: i32| {
-                    let of_day: Vec<_> = cells.iter().filter(|row| row.day.0 == day).cloned().collect();
-                    let received = activity_of(&of_day).map_or(0, |cells| with_heart_rate(&cells).count());
-                    day_compliance(LocalDay(day), received, &clock, created_ms, now_ms)
-                };
-                (first.0..=last.0).map(of).collect()
+            let days = match self.days_of_row(&row, first, last).await {
+                Err(error) if error.is_unavailable() => return Err(error),
+                Err(error) => {
+                    self.log_unreadable(&row.uuid, "compliance", &error);
+                    None
+                }
+                Ok(days) => days,
             };
-            let days = runtime::blocking("count days", counting).await;
+            let is_unreadable = days.is_none();
+            let unknown = DayCompliance { percent: None, received: 0, expected: 0 };
+            let voucher_code = row.patient.as_ref().map_or(row.uuid.as_str(), |patient| &patient.voucher_code);
             all.push(PatientDays {
-                name: super::board::name_of(&row.person, &row.patient.voucher_code),
-                uuid: row.patient.uuid,
-                days: days.map_err(|error| PlatformError::Internal(error.to_string()))?,
+                name: super::board::name_of(&row.person, voucher_code),
+                days: days.unwrap_or_else(|| vec![unknown; (last.0 - first.0 + 1) as usize]),
+                is_unreadable,
+                uuid: row.uuid,
             });
         }
         Ok(all)
+    }
+
+    /// The days of a patient; none where what they are counted by is damaged.
+    async fn days_of_row(
+        &self,
+        row: &PatientRow,
+        first: LocalDay,
+        last: LocalDay,
+    ) -> Result<Option<Vec<DayCompliance>>> {
+        let Some(patient) = row.patient.as_ref().filter(|_| !row.is_unreadable) else { return Ok(None) };
+        let clock = LocalClock::new(row.profile.time_zone.as_deref().unwrap_or("UTC"));
+        let types = [DataType::Activity, DataType::Activity];
+        let cells = self.core.health().slots_of_types(&row.uuid, first, last, types).await?;
+        let (created_ms, now_ms) = (patient.created_ms, self.core.now_ms());
+        let counting = move || {
+            let of = |day: i32| {
+                let of_day: Vec<_> = cells.iter().filter(|row| row.day.0 == day).cloned().collect();
+                let received = activity_of(&of_day).map_or(0, |cells| with_heart_rate(&cells).count());
+                day_compliance(LocalDay(day), received, &clock, created_ms, now_ms)
+            };
+            (first.0..=last.0).map(of).collect()
+        };
+        let days = runtime::blocking("count days", counting).await;
+        days.map(Some).map_err(|error| PlatformError::Internal(error.to_string()))
     }
 
     /// A patient's day by type and hour; how many hours it has.

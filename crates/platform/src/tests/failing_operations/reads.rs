@@ -21,12 +21,12 @@ async fn list_of_patients_fails_with_whichever_read_fails_and_then_is_whole() {
     }
     study.drain(&["derive"]).await;
     study.break_users("patients.patients", BeforeItBegins);
-    study.assert_unavailable(data.patient_rows(&Readable::for_test(&patients), ALL).await.map(|rows| rows.len()));
+    study.assert_unavailable(data.patient_rows(Readable::for_test(&patients), ALL).await.map(|rows| rows.len()));
     for operation in ["patients.patients", "devices.newest_devices", "latest.latest_of_patients"] {
         study.break_health(operation, BeforeItBegins);
-        study.assert_unavailable(data.patient_rows(&Readable::for_test(&patients), ALL).await.map(|rows| rows.len()));
+        study.assert_unavailable(data.patient_rows(Readable::for_test(&patients), ALL).await.map(|rows| rows.len()));
         // A list that does not ask for the column would not have failed; nothing of the failure stays.
-        let rows = data.patient_rows(&Readable::for_test(&patients), ALL).await.unwrap();
+        let rows = data.patient_rows(Readable::for_test(&patients), ALL).await.unwrap();
         assert_eq!(rows.len(), 2);
         for row in rows {
             assert_eq!(row.profile.weight, Some(60.0), "{operation}");
@@ -43,7 +43,7 @@ async fn read_that_is_not_asked_for_cannot_fail_a_list() {
         study.break_health(operation, BeforeItBegins);
     }
     let names = PatientColumns { profile: false, device: false, latest_values: false, ..ALL };
-    assert_eq!(study.service.platform.data.patient_rows(&Readable::for_test(&patients), names).await.unwrap().len(), 1);
+    assert_eq!(study.service.platform.data.patient_rows(Readable::for_test(&patients), names).await.unwrap().len(), 1);
     assert_eq!(study.service.platform.core.health().failures_to_come().len(), 3, "none of them was read");
 }
 
@@ -61,7 +61,7 @@ async fn days_of_patients_fail_with_the_second_read_and_then_are_whole() {
     for operation in ["slots.slots_of_patients", "derived.extra_of_patients", "summaries.summaries_of_patients"] {
         study.break_health(operation, BeforeItBegins);
         let patients = Readable::for_test(std::slice::from_ref(&grace));
-        study.assert_unavailable(data.days_of_patients(&patients, day, parts).await.map(|days| days.len()));
+        study.assert_unavailable(data.days_of_patients(patients, day, parts).await.map(|days| days.len()));
         assert_eq!(study.service.day_json(&grace).await, before, "{operation}");
     }
 }

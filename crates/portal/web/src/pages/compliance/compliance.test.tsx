@@ -151,6 +151,16 @@ test("a study of a thousand patients is drawn a hundred at a time", async () => 
   assert.equal(screen.all("tbody tr").length, 1);
 });
 
+test("days that cannot be read say so and are not taken for days without data", async () => {
+  const damaged: PatientDays = { ...person("Damaged", [null]), unreadable: true };
+  server.on("GET", /groups/, () => ({ days: ["2025-11-20"], patients: [damaged, person("New", [null])] }));
+  await open();
+  const cells = screen.all("tbody td");
+  assert.deepEqual(cells.map(textOf), ["?", "–"]);
+  assert.match(cells[0]!.getAttribute("aria-label")!, /: cannot be read, stored data are damaged$/);
+  assert.match(cells[1]!.getAttribute("aria-label")!, /: nothing expected$/);
+});
+
 test("a cell opens the patient's day, whose hours are counted where clocks change", async () => {
   server.on("GET", /groups/, () => ({ days: ["2025-10-26"], patients: [person("Ada", [50])] }));
   const hours = (count: number) => ({

@@ -7,6 +7,8 @@ export interface HeatCell {
   percent: number | null;
   received: number | null;
   expected: number | null;
+  /** What is stored is damaged: it is not known what was received. */
+  unreadable?: boolean;
 }
 
 /** Colour steps from nothing to all; "none" where nothing was expected. */
@@ -38,7 +40,8 @@ export function percentText(percent: number | null): string {
 }
 
 /** `1 382 of 1 440 received, 96 %`. */
-export function cellText({ percent, received, expected }: HeatCell): string {
+export function cellText({ percent, received, expected, unreadable }: HeatCell): string {
+  if (unreadable) return "cannot be read, stored data are damaged";
   if (expected === null || expected === 0)
     return received ? `${spaced(received)} received, none expected` : "nothing expected";
   return `${spaced(received ?? 0)} of ${spaced(expected)} received, ${percentText(percent)}`;

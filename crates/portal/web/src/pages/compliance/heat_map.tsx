@@ -121,7 +121,7 @@ function HeatLine({ row, columns, focusColumn }: { row: HeatRow; columns: Props[
           title={`${row.label}, ${columns[index]!.long}: ${cellText(cell)}`}
           aria-label={`${columns[index]!.long}: ${cellText(cell)}`}
         >
-          {percentText(cell.percent).replace(" %", "")}
+          {cell.unreadable ? "?" : percentText(cell.percent).replace(" %", "")}
         </td>
       ))}
     </tr>

@@ -155,9 +155,10 @@ function heatRow(code: string, days: string[], one: PatientDays): HeatRow {
         {one.name}
       </a>
     ),
-    cells: days.map((_, index) =>
-      cellOf(one.received[index] ?? null, one.expected[index] ?? null, one.percent[index] ?? null),
-    ),
+    cells: days.map((_, index) => ({
+      ...cellOf(one.received[index] ?? null, one.expected[index] ?? null, one.percent[index] ?? null),
+      unreadable: one.unreadable === true,
+    })),
   };
 }
 
@@ -170,7 +171,9 @@ function saveCsv(code: string, data: GroupCompliance): void {
       one.received[index],
       one.expected[index],
       one.percent[index],
+      one.unreadable === true,
     ]),
   );
-  download(`compliance-${code}.csv`, csvText(["uuid", "name", "date", "received", "expected", "percent"], rows));
+  const head = ["uuid", "name", "date", "received", "expected", "percent", "unreadable"];
+  download(`compliance-${code}.csv`, csvText(head, rows));
 }

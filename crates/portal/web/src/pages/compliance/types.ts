@@ -7,6 +7,8 @@ export interface PatientDays {
   percent: (number | null)[];
   received: (number | null)[];
   expected: (number | null)[];
+  /** True where what the days are counted by is damaged. */
+  unreadable?: boolean;
 }
 
 /** Patients by day. */
