@@ -34,6 +34,11 @@ struct LakeBody {
     /// Whether there is more now.
     #[schema(example = false)]
     more: bool,
+    /// Uuids of patients who have files here that cannot be listed, because what is stored about them is damaged. Left out
+    /// where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false, example = json!([]))]
+    unreadable: Vec<String>,
 }
 
 /// A Parquet file of one patient, type and period.
@@ -126,5 +131,6 @@ async fn list(
         // A text: clients in JavaScript would round a large number.
         next_since: page.next_since.to_string(),
         more: page.more,
+        unreadable: page.unreadable.iter().map(ToString::to_string).collect(),
     }))
 }

@@ -1,5 +1,6 @@
 //! Lists of many patients where one is damaged: the others are as before, and that one is marked.
 
+use platform::seal::Until;
 use serde_json::{Value, json};
 use store::{DamageTarget, PatientId};
 use vitals::derivation::Output;
@@ -79,4 +80,34 @@ async fn damaged_day_is_marked_among_those_of_a_study() {
         let query = "&include_slots=1&include_extra=1";
         assert_eq!(story.get(&format!("{single}{query}")).await.error(), (503, "data_damaged"), "{output:?}");
     }
+}
+
+async fn lake(story: &Story, key: &str, group: &str, since: &str) -> Value {
+    let path = format!("/integration/v1/groups/{group}/lake?token={key}&per_page=1&since={since}");
+    story.get(&path).await.ok()
+}
+
+#[tokio::test]
+async fn damaged_entry_of_the_catalog_leaves_the_other_files_in_the_lake() {
+    let (story, key, group, [grace, other]) = story_of_two().await;
+    let sleep = json!({"timestamp": activity(0)["timestamp"], "sleep_state": 1});
+    for patient in [&grace, &other] {
+        story.sync(patient, json!({ "sleep": sleep })).await;
+    }
+    story.platform.upkeep.seal(Until::Now, |_| {}).await.expect("sealed");
+    damage(&story, &grace, DamageTarget::Catalog).await;
+    let (mut since, mut files, mut unreadable) = ("0".to_owned(), Vec::new(), Vec::new());
+    for _ in 0..2 {
+        let page = lake(&story, &key, &group, &since).await;
+        unreadable.extend(page["unreadable"].as_array().cloned().unwrap_or_default());
+        files.extend(page["files"].as_array().expect("files").iter().map(|file| file["patient"].clone()));
+        assert_ne!(page["next_since"], json!(since), "a page leads on: {page}");
+        page["next_since"].as_str().expect("a place").clone_into(&mut since);
+    }
+    assert_eq!(files, [json!(other.uuid), json!(other.uuid)]);
+    let last = lake(&story, &key, &group, &since).await;
+    assert_eq!((&last["files"], &last["more"]), (&json!([]), &json!(false)), "{last}");
+    unreadable.extend(last["unreadable"].as_array().cloned().unwrap_or_default());
+    // On each page that leads past one of their files.
+    assert!(!unreadable.is_empty() && unreadable.iter().all(|uuid| *uuid == grace.uuid), "{unreadable:?}");
 }

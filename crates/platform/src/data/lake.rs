@@ -7,13 +7,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::json;
-use store::GroupCode;
-use store::PatientId;
 use store::segment::{LakeSegment, SealedPeriod};
+use store::{GroupCode, PatientId, StoreError};
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
-use crate::core::error::Result;
+use crate::core::error::{PlatformError, Result};
 use crate::data::Data;
 
 /// How long an address in a listing holds.
@@ -41,10 +40,13 @@ pub struct LakePage {
     pub next_since: i64,
     /// Whether there is more now.
     pub more: bool,
+    /// Patients who have files that cannot be listed: what is stored about them is damaged.
+    pub unreadable: Vec<PatientId>,
 }
 
 impl Data {
-    /// The segments of a group's patients that were published after a number, at most so many.
+    /// The segments of a group's patients that were published after a number, at most so many. Those that are damaged in
+    /// the catalog are left out, and their patients named.
     pub async fn lake_page(
         &self,
         researcher: &Researcher,
@@ -56,7 +58,11 @@ impl Data {
         researcher.require_manager()?;
         let limit = limit.clamp(1, LARGEST_LAKE_PAGE);
         let after = since.unwrap_or(-1);
-        let segments = self.core.health().lake_segments(patients.into_uuids(), after, limit).await?;
+        let (segments, damaged) = self.core.health().lake_segments(patients.into_uuids(), after, limit).await?;
+        let error = PlatformError::from(StoreError::Damaged("a row of the catalog".to_owned()));
+        for patient in &damaged {
+            self.log_unreadable(patient, "lake", &error);
+        }
         let more = segments.len() as i64 == limit;
         // An empty page answers the number that was asked with, so that a client can go on asking with it.
         let next_since = segments.last().map_or(after.max(0), |last| last.published);
@@ -70,7 +76,7 @@ impl Data {
             let url = self.download_url(&segment.segment.object.path, &name, LINK_LIFETIME).await?;
             files.push(LakeFile { segment, period, url });
         }
-        Ok(LakePage { files, next_since, more })
+        Ok(LakePage { files, next_since, more, unreadable: damaged.into_iter().collect() })
     }
 
     /// Writes an entry for each patient with files on a page.

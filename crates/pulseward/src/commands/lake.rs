@@ -82,7 +82,8 @@ impl Copy {
         let known = read_state(&target, &self.group).await?;
         // What lies in a folder that is no mirror is not ours to remove.
         let is_renewed = self.full && known.is_some();
-        let since = known.flatten().filter(|_| !self.full);
+        let reached = known.flatten();
+        let since = reached.clone().filter(|_| !self.full);
         let mut listing = Listing::new(&self.url, &self.token, &self.group, since)?;
         let bar = progress_bar();
         let mut done = Done::default();
@@ -98,15 +99,19 @@ impl Copy {
                 bar.inc(1);
             }
         }
-        if is_renewed {
+        let is_whole = listing.unreadable().is_empty();
+        // A file that could not be listed looks as if its patient had left.
+        if is_renewed && is_whole {
             done.removed += remove_unlisted(&target, &listed).await?;
         }
         // Only when everything is there: a run that was killed lists the same again and finds most of it present.
-        write_state(&target, &self.group, listing.since()).await?;
+        let reached = if is_whole { listing.since() } else { reached.as_deref() };
+        write_state(&target, &self.group, reached).await?;
         bar.finish_and_clear();
         self.output.print(&json!({
             "copied": done.copied, "bytes": done.bytes, "present": done.present, "removed": done.removed,
-        }))
+        }))?;
+        refuse_unlisted(&listing)
     }
 
     fn open_target(&self) -> Result<Objects, Failure> {
@@ -176,6 +181,19 @@ async fn remove_older(target: &Objects, path: &str) -> Result<u64, Failure> {
         }
     }
     Ok(removed)
+}
+
+/// Fails where files could not be listed: a mirror that lacks them must not look whole.
+fn refuse_unlisted(listing: &Listing) -> Result<(), Failure> {
+    let patients: Vec<&str> = listing.unreadable().iter().map(String::as_str).collect();
+    if patients.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Other(format!(
+        "the service cannot list all files of {}, because what it has stored about them is damaged; all others are here, \
+         and the next run lists the same again",
+        patients.join(", ")
+    )))
 }
 
 async fn remove_unlisted(target: &Objects, listed: &[String]) -> Result<u64, Failure> {

@@ -8,6 +8,7 @@ use tempfile::tempdir;
 
 use crate::exports::{BEGIN_MS, fetch, python_with_readers, send_day};
 use crate::harness::{Researcher, Service, pulseward, store_command};
+use crate::sealed_day::SealedDay;
 
 #[tokio::test]
 async fn a_lake_is_mirrored_as_it_grows() {
@@ -70,6 +71,39 @@ async fn a_lake_is_mirrored_as_it_grows() {
     assert!(listed.count() >= 4, "each listing that names files is counted");
 }
 
+/// What the catalog says of one file is damaged, then right again.
+#[tokio::test(flavor = "multi_thread")]
+async fn mirror_keeps_what_the_service_cannot_list_and_fetches_it_later() {
+    let SealedDay { data, service, researcher, patient } = SealedDay::begin().await;
+    let (mirror, late) = (data.path().join("mirror"), data.path().join("late"));
+    let copy = |target: &Path, more: &[&str]| {
+        let arguments =
+            ["lake", "copy", "--url", &service.url, "--token", &researcher.key, "--group", &researcher.group];
+        let output =
+            pulseward(&[&arguments[..], more, &["--json", target.to_str().unwrap()]].concat()).output().unwrap();
+        let done: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let counts = ["copied", "present", "removed"].map(|name| done[name].as_u64().unwrap());
+        (output.status.code(), counts, String::from_utf8(output.stderr).unwrap())
+    };
+    let damage = |by: i64| {
+        let health = rusqlite::Connection::open(data.path().join("health.db")).unwrap();
+        let one = "UPDATE segment SET sum = sum + ?1 WHERE data_type = (SELECT MIN(data_type) FROM segment)";
+        assert_eq!(health.execute(one, [by]).unwrap(), 1);
+    };
+    let (status, counts, _) = copy(&mirror, &[]);
+    let [all, ..] = counts;
+    assert_eq!((status, counts), (Some(0), [all, 0, 0]));
+    damage(1);
+    let (status, counts, said) = copy(&mirror, &["--full"]);
+    assert_eq!((status, counts), (Some(1), [0, all - 1, 0]), "{said}");
+    assert!(said.contains(&patient.uuid), "{said}");
+    assert_eq!(copy(&late, &[]).1, [all - 1, 0, 0]);
+    damage(-1);
+    let (status, counts, said) = copy(&late, &[]);
+    assert_eq!((status, counts), (Some(0), [1, all - 1, 0]), "{said}");
+    assert_eq!(copy(&mirror, &["--full"]).1, [0, all, 0]);
+}
+
 /// The Python examples of the guide.
 fn examples() -> Vec<String> {
     let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/exports.md");
@@ -81,12 +115,7 @@ fn examples() -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_examples_of_the_guide_run() {
     let Some(python) = python_with_readers() else { return };
-    let data = tempdir().unwrap();
-    let service = Service::start(data.path());
-    let researcher = Researcher::new(data.path(), &service.url).await;
-    let patient = researcher.enrol().await;
-    send_day(&researcher, &patient).await;
-    store_command(data.path(), &["seal", "--now"]);
+    let SealedDay { data, service, researcher, .. } = SealedDay::begin().await;
     let mirror = data.path().join("mirror");
     let target = mirror.to_str().unwrap();
     let copy =

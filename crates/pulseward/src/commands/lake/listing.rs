@@ -1,5 +1,7 @@
 //! The listing of a group's files over HTTP, page by page.
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 use futures::Stream;
 use reqwest::Client;
@@ -14,6 +16,7 @@ pub(super) struct Listing {
     token: String,
     since: Option<String>,
     ended: bool,
+    unreadable: BTreeSet<String>,
 }
 
 /// A file that is listed.
@@ -30,12 +33,15 @@ struct Page {
     files: Vec<File>,
     next_since: String,
     more: bool,
+    #[serde(default)]
+    unreadable: Vec<String>,
 }
 
 impl Listing {
     pub(super) fn new(url: &str, token: &str, group: &str, since: Option<String>) -> Result<Self, Failure> {
         let address = format!("{}/integration/v1/groups/{group}/lake", url.trim_end_matches('/'));
-        Ok(Listing { client: Client::builder().build()?, address, token: token.to_owned(), since, ended: false })
+        let (client, token) = (Client::builder().build()?, token.to_owned());
+        Ok(Listing { client, address, token, since, ended: false, unreadable: BTreeSet::new() })
     }
 
     /// The next page; none at the end.
@@ -56,12 +62,18 @@ impl Listing {
         let page: Page = response.json().await?;
         self.since = Some(page.next_since);
         self.ended = !page.more;
+        self.unreadable.extend(page.unreadable);
         Ok(Some(page.files))
     }
 
     /// How far the listing is.
     pub(super) fn since(&self) -> Option<&str> {
         self.since.as_deref()
+    }
+
+    /// Patients who have files that could not be listed: what is stored about them is damaged.
+    pub(super) fn unreadable(&self) -> &BTreeSet<String> {
+        &self.unreadable
     }
 
     /// The bytes of a file.
