@@ -1,5 +1,7 @@
 //! Backups of a running service on either engine, brought back on either, and what is refused.
 
+mod large;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
