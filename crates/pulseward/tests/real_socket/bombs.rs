@@ -4,6 +4,7 @@
 //! The limits are an eighth of the usual ones, so that a program which is not optimised gets through them in seconds.
 
 mod bodies;
+mod full_size;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
