@@ -60,7 +60,9 @@ impl Data {
         let after = since.unwrap_or(-1);
         let (segments, damaged) = self.core.health().lake_segments(patients.into_uuids(), after, limit).await?;
         let error = PlatformError::from(StoreError::Damaged("a row of the catalog".to_owned()));
-        damaged.iter().for_each(|patient| self.log_unreadable(patient, "lake", &error));
+        for patient in &damaged {
+            self.log_unreadable(patient, "lake", &error);
+        }
         let more = segments.len() as i64 == limit;
         // An empty page answers the number that was asked with, so that a client can go on asking with it.
         let next_since = segments.last().map_or(after.max(0), |last| last.published);

@@ -48,7 +48,9 @@ impl Data {
                 }
                 Err(error) if error.is_unavailable() => return Err(error),
                 Err(error) => {
-                    patient.uuids().iter().for_each(|uuid| self.log_unreadable(uuid, Read::NAME, &error));
+                    for uuid in patient.uuids() {
+                        self.log_unreadable(uuid, Read::NAME, &error);
+                    }
                     rows.extend(read.marked(&patient).await?);
                     of_everybody = Some(error).filter(|error| !error.is_damage()).or(of_everybody);
                 }
