@@ -68,6 +68,7 @@ fn complete_operation(path: &str, method: &str, operation: &mut Map<String, Valu
     let mut reach = |reach, is_reached| reached.extend(Some(reach).filter(|_| is_reached));
     reach(Reach::AllButProbes, !PROBES.contains(&path));
     reach(Reach::Credentials, security::complete(operation));
+    reach(Reach::Pages, security::is_for_pages(operation));
     reach(Reach::PathParameters, path.contains('{'));
     reach(Reach::QueryParameters, parameters::complete(operation));
     let body = complete_request_body(operation, shared);

@@ -105,13 +105,12 @@ fn complete_error(around: &Surroundings<'_>, status: &str, media: &mut Value, sh
         }
         example
     };
-    match errors[..] {
-        [only] => media["example"] = example(only),
-        _ => {
-            let shared = errors.iter().map(|error| (error.0.to_owned(), shared.example(error.0, example(*error))));
-            media["examples"] = Value::Object(shared.collect());
-        }
+    if let [only] = errors[..] {
+        media["example"] = example(only);
+        return;
     }
+    let shared = errors.iter().map(|error| (error.0.to_owned(), shared.example(error.0, &example(*error))));
+    media["examples"] = Value::Object(shared.collect());
 }
 
 /// Returns what a status means here when its route says nothing more particular.

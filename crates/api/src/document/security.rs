@@ -6,6 +6,8 @@ use crate::portal::cookie::SESSION_COOKIE;
 
 /// Scheme that routes name which take an API key.
 const API_KEY: &str = "api_key";
+/// What pages send in addition to their cookie.
+const CSRF_TOKEN: &str = "csrf_token";
 /// The API key, in the three ways that it may come.
 const KEY_SCHEMES: [&str; 3] = ["api_key_parameter", "api_key_header", "api_key_bearer"];
 
@@ -19,7 +21,7 @@ pub(super) fn schemes() -> Value {
             "description": "API key of a researcher."},
         "portal_cookie": {"type": "apiKey", "in": "cookie", "name": SESSION_COOKIE,
             "description": "Session of a page of the portal."},
-        "csrf_token": {"type": "apiKey", "in": "header", "name": "X-CSRF-Token",
+        CSRF_TOKEN: {"type": "apiKey", "in": "header", "name": "X-CSRF-Token",
             "description": "What a session says of itself, so that no other site can act in its name. The integration \
             API asks for it with every method, the portal's own routes with those that change something."},
         "users_token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT",
@@ -52,7 +54,7 @@ pub(super) fn complete(operation: &mut Map<String, Value>) -> bool {
     for one in named {
         if one.get(API_KEY).is_some() {
             security.extend(KEY_SCHEMES.iter().map(|scheme| json!({ *scheme: [] })));
-            security.push(json!({"portal_cookie": [], "csrf_token": []}));
+            security.push(json!({"portal_cookie": [], CSRF_TOKEN: []}));
         } else {
             security.push(one.clone());
         }
@@ -60,4 +62,10 @@ pub(super) fn complete(operation: &mut Map<String, Value>) -> bool {
     let is_secured = security.iter().any(|one| one.as_object().is_some_and(|one| !one.is_empty()));
     operation.insert("security".to_owned(), json!(security));
     is_secured
+}
+
+/// Returns whether a completed operation takes the cookie of a page, which has to come with a token.
+pub(super) fn is_for_pages(operation: &Map<String, Value>) -> bool {
+    let mut security = operation.get("security").and_then(Value::as_array).into_iter().flatten();
+    security.any(|one| one.get(CSRF_TOKEN).is_some())
 }

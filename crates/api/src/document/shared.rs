@@ -27,7 +27,7 @@ impl<'schemas> Shared<'schemas> {
         let example = examples::of(&media["schema"], self.schemas);
         match media["schema"]["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
             Some(name) => {
-                media["examples"] = json!({ "usual": self.example(name, example) });
+                media["examples"] = json!({ "usual": self.example(name, &example) });
             }
             None => media["example"] = example,
         }
@@ -41,7 +41,7 @@ impl<'schemas> Shared<'schemas> {
     }
 
     /// Returns a reference to an example of this name, which is added.
-    pub(super) fn example(&mut self, name: &str, value: Value) -> Value {
+    pub(super) fn example(&mut self, name: &str, value: &Value) -> Value {
         self.examples.insert(name.to_owned(), json!({ "value": value }));
         json!({"$ref": format!("#/components/examples/{name}")})
     }

@@ -74,7 +74,8 @@ impl From<Device> for DeviceBody {
 
 /// Returns the bracelets of the patient whose data the token opens, newest first.
 #[utoipa::path(get, path = "/v1/user-devices", tag = "patients", security(("health_token_header" = [])),
-    responses((status = 200, body = Vec<DeviceBody>), (status = 401, body = ErrorBody)))]
+    responses((status = 200, body = Vec<DeviceBody>), (status = 401, body = ErrorBody),
+    (status = 403, body = ErrorBody)))]
 async fn list(
     State(state): State<ApiState>,
     HealthTokenCall(caller): HealthTokenCall,

@@ -19,6 +19,8 @@ pub(crate) enum Reach {
     QueryParameters,
     /// Those that ask for a credential.
     Credentials,
+    /// Those that a page calls with the cookie of its session and the token against forged requests.
+    Pages,
     /// Those with a body.
     Bodies,
     /// Those with a body that is no form of a browser.
@@ -39,7 +41,7 @@ pub(crate) struct LayerAnswer {
 }
 
 /// All of them. Of one status, the first gives the shared answer its name.
-pub(crate) static ANSWERS: [LayerAnswer; 16] = [
+pub(crate) static ANSWERS: [LayerAnswer; 17] = [
     // Before any route is looked for, so that even a probe can be answered so: `Hosts` and `UnknownCoding`.
     of(400, Reach::Every, "bad_host", "the request does not say clearly which host it is for"),
     of(501, Reach::Every, "unsupported_transfer_encoding", "the only Transfer-Encoding that is read is chunked"),
@@ -54,6 +56,7 @@ pub(crate) static ANSWERS: [LayerAnswer; 16] = [
     of(400, Reach::PathParameters, "bad_request", "the request cannot be read"),
     of(400, Reach::QueryParameters, "malformed_parameter", "include_slots must be 0 or 1"),
     of(401, Reach::Credentials, "unauthenticated", "the credential is not valid"),
+    of(403, Reach::Pages, "csrf", "the header X-CSRF-Token is missing or not the one of this session"),
     of(400, Reach::Bodies, "cut_off", "the body could not be read to its end"),
     of(
         408,

@@ -80,7 +80,7 @@ body! {
 
 /// One's own account.
 #[utoipa::path(get, path = "/account", tag = "portal", security(("portal_cookie" = [])),
-    responses((status = 200, body = AccountBody), (status = 401, body = ErrorBody)))]
+    responses((status = 200, body = AccountBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody)))]
 async fn show(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<AccountBody>> {
     let account = state.platform.identity.portal_account(&caller).await?;
     Ok(Json(AccountBody::of(account, state.platform.core.now_ms())))

@@ -101,7 +101,7 @@ body! {
 
 /// One's own API keys, oldest first, also those that have ended.
 #[utoipa::path(get, path = "/keys", tag = "portal", security(("portal_cookie" = [])),
-    responses((status = 200, body = Vec<KeyBody>), (status = 401, body = ErrorBody)))]
+    responses((status = 200, body = Vec<KeyBody>), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody)))]
 async fn list(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<Vec<KeyBody>>> {
     let keys = state.platform.identity.portal_keys(&caller).await?;
     Ok(Json(keys.into_iter().map(KeyBody::from).collect()))

@@ -47,7 +47,8 @@ struct OwnSessionBody {
 
 /// One's own sessions that have not ended, oldest first.
 #[utoipa::path(get, path = "/sessions", tag = "portal", security(("portal_cookie" = [])),
-    responses((status = 200, body = Vec<OwnSessionBody>), (status = 401, body = ErrorBody)))]
+    responses((status = 200, body = Vec<OwnSessionBody>), (status = 401, body = ErrorBody),
+    (status = 403, body = ErrorBody)))]
 async fn list(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<Vec<OwnSessionBody>>> {
     let sessions = state.platform.identity.portal_sessions(&caller).await?.into_iter().map(|session| OwnSessionBody {
         current: session.id == caller.session_id,

@@ -190,8 +190,8 @@ impl From<UsersLogin> for UsersLoginBody {
 /// Logs in.
 #[utoipa::path(post, path = "/login", tag = "logins", security(()),
     request_body = LoginRequest,
-    responses((status = 200, body = UsersLoginBody), (status = 401, body = ErrorBody), (status = 422, body = ErrorBody),
-    (status = 429, body = ErrorBody)))]
+    responses((status = 200, body = UsersLoginBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+    (status = 422, body = ErrorBody), (status = 429, body = ErrorBody)))]
 async fn login(
     State(state): State<ApiState>,
     address: ClientAddress,
