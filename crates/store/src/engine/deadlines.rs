@@ -44,6 +44,9 @@ pub(super) const SUSPICIOUS: Duration = Duration::from_secs(1);
 pub(super) const LONGEST_PROBE: Duration = Duration::from_millis(850);
 /// When the question is asked a second time, on a new connection: the first may have died without a word.
 pub(super) const ASK_TWICE_AFTER: Duration = Duration::from_millis(300);
+/// How long a question to a server that did not answer is waited for. On a machine with a load of ten, a new connection
+/// took more than a second.
+pub(super) const LONGEST_RETURN: Duration = Duration::from_secs(3);
 /// How often a server that did not answer is asked again.
 pub(super) const PROBE_EVERY: Duration = Duration::from_millis(500);
 
