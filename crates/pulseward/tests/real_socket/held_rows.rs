@@ -124,6 +124,9 @@ fn minute(number: i64) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn held_row_of_one_patient_delays_nobody_else() {
     let Some(ward) = Ward::open().await else { return };
+    // What the machine makes of them otherwise, for comparison.
+    let (requests, probes) = ward.ask_about_others(1..=ROUNDS).await;
+    println!("before a row is held: requests {requests}; readiness {probes}");
     let holding = ward.health.begin(&format!("SELECT 1 FROM patient WHERE uuid = '{}' FOR UPDATE", ward.held.uuid));
     let syncs = ward.send(Duration::from_mins(1));
     let (requests, probes) = ward.ask_about_others(1..=ROUNDS).await;

@@ -102,7 +102,8 @@ impl Work {
             // The pause is shorter than the wait: who waits for a node that froze gets the row when that has to let go.
             Work::Request | Work::Scan => deadlines!(lock "5s", statement "30s", pause "4s"),
             Work::OneOwner => deadlines!(lock "5s", statement "30s", pause "10s"),
-            Work::Batch => deadlines!(lock "500ms", statement "30s", pause "4s"),
+            // Everything is computed before it, and a node that freezes in it holds rows of sixteen patients.
+            Work::Batch => deadlines!(lock "500ms", statement "30s", pause "2s"),
             Work::Deletion => deadlines!(lock "5s", statement "10min", pause "15s"),
         }
     }
