@@ -14,6 +14,7 @@ on_both_engines! {
     node_that_beats_again_is_not_removed
     earlier_process_of_the_same_name_loses_its_leases_at_the_start
     node_that_leaves_gives_back_what_it_holds
+    claims_that_arrive_after_the_end_of_their_node_are_ended_too
 }
 
 async fn enter(stores: &Stores, id: &str, name: &str) -> u64 {
@@ -123,4 +124,20 @@ async fn node_that_leaves_gives_back_what_it_holds(stores: Stores) {
     stores.health.leave_node(&NodeId::new("b"), 11).await.expect("left");
     assert!(stores.health.beats().await.expect("a list").is_empty());
     assert_eq!(claim_all(&stores, "a", 11).await, (1, 1));
+}
+
+/// As when a process is killed while its claims are on their way to the server.
+async fn claims_that_arrive_after_the_end_of_their_node_are_ended_too(stores: Stores) {
+    enter(&stores, "a", "first").await;
+    assert_eq!(enter(&stores, "b", "first").await, 1);
+    with_leases(&stores, "a").await;
+    assert_eq!(claim_all(&stores, "b", 11).await, (0, 0));
+    let late = async || stores.health.end_late_leases(11).await.expect("an answer");
+    assert_eq!((late().await, late().await), (2, 0));
+    assert_eq!(claim_all(&stores, "b", 11).await, (1, 1));
+    assert_eq!(late().await, 0, "of a node that lives");
+    let held = async |node: &str, now_ms| stores.health.claims_of(&NodeId::new(node), now_ms).await.expect("a list");
+    let held_by_b = held("b", 11).await;
+    assert_eq!((held_by_b.len(), held_by_b[0].patient.as_str(), held_by_b[0].token), (1, "ada", 2));
+    assert!(held("a", 11).await.is_empty() && held("b", 11 + LEASE_MS).await.is_empty());
 }

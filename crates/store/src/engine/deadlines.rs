@@ -44,6 +44,9 @@ pub(super) const SUSPICIOUS: Duration = Duration::from_secs(1);
 pub(super) const LONGEST_PROBE: Duration = Duration::from_millis(850);
 /// When the question is asked a second time, on a new connection: the first may have died without a word.
 pub(super) const ASK_TWICE_AFTER: Duration = Duration::from_millis(300);
+/// Longest wait for the answer of a server that did not answer before. On a machine with a load of ten, a new connection took
+/// more than a second.
+pub(super) const LONGEST_RETURN: Duration = Duration::from_secs(3);
 /// Interval at which a server that did not answer is asked again.
 pub(super) const PROBE_EVERY: Duration = Duration::from_millis(500);
 
@@ -99,7 +102,8 @@ impl Work {
             // The pause is shorter than the wait: who waits for a node that froze gets the row when that has to let go.
             Work::Request | Work::Scan => deadlines!(lock "5s", statement "30s", pause "4s"),
             Work::OneOwner => deadlines!(lock "5s", statement "30s", pause "10s"),
-            Work::Batch => deadlines!(lock "500ms", statement "30s", pause "4s"),
+            // Everything is computed before it, and a node that freezes in it holds rows of sixteen patients.
+            Work::Batch => deadlines!(lock "500ms", statement "30s", pause "2s"),
             Work::Deletion => deadlines!(lock "5s", statement "10min", pause "15s"),
         }
     }

@@ -35,6 +35,8 @@ sql! {
     /// Only while a node holds it: the end of a derivation leaves the token as it is.
     PROLONG = "UPDATE patient SET fold_lease_until_ms = $3
         WHERE uuid = $1 AND fold_token = $2 AND fold_node IS NOT NULL";
+    FIND_HELD = "SELECT uuid, fold_token FROM patient
+        WHERE fold_node = $1 AND fold_lease_until_ms > $2 AND derive_ready_ms IS NOT NULL";
     COUNT_READY = "SELECT COUNT(*) FROM patient WHERE derive_ready_ms <= $1";
     FORGET_DUE = "DELETE FROM due WHERE (patient, arrival, data_type, first_us, ready_ms) =
         /*postgres ANY (VALUES postgres*/ (CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS BIGINT),
@@ -82,6 +84,14 @@ impl HealthDb {
         self.db
             .write_single(async move |tx| tx.query(CLAIM_DUE, &[&now_ms, &until_ms, &limit, &node], read).await)
             .await
+    }
+
+    /// Returns the patients that a node holds, without their failures.
+    pub async fn claims_of(&self, node: &NodeId, now_ms: i64) -> Result<Vec<Claim>> {
+        let node = node.clone();
+        let read =
+            |row: &Row<'_>| Ok(Claim { patient: row.get(0)?, token: row.get(1)?, failures: Failures::default() });
+        self.db.read_single(async move |tx| tx.query(FIND_HELD, &[&node, &now_ms], read).await).await
     }
 
     /// Returns how many patients have something due, whether or not somebody folds them.

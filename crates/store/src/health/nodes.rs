@@ -21,6 +21,13 @@ macro_rules! next_work {
     };
 }
 
+/// Whether a column names a node that has ended.
+macro_rules! gone {
+    ($node:literal) => {
+        concat!($node, " IS NOT NULL AND ", $node, " NOT IN (SELECT id FROM node)")
+    };
+}
+
 sql! {
     NAMED = "SELECT id FROM node WHERE name = $1";
     ADD = "INSERT INTO node (id, name, started_ms, beat)
@@ -33,11 +40,19 @@ sql! {
     BEATS = "SELECT id, beat FROM node";
     REMOVE = "DELETE FROM node WHERE id = $1 AND beat = $2";
     LEAVE = "DELETE FROM node WHERE id = $1";
-    FREE_JOBS = "UPDATE job SET node = NULL, ready_ms = $2 WHERE node = $1";
-    /// A row that somebody holds is left out, and its lease ends by time: the node that has died may be one that froze in
-    /// the middle of a transaction, and the work of all its other patients is to pass on.
+    FREE_JOBS = "UPDATE job SET node = NULL, ready_ms = $2 WHERE (kind, subject) IN
+        (SELECT kind, subject FROM job WHERE node = $1 /*postgres FOR UPDATE SKIP LOCKED postgres*/)";
+    /// A row that somebody holds is left out, here and above, for [`HealthDb::end_late_leases`]: the node that has died may be
+    /// one that froze in the middle of a transaction, and all its other work is to pass on.
     FREE_PATIENTS = "UPDATE patient SET fold_node = NULL, fold_lease_until_ms = 0 WHERE uuid IN
         (SELECT uuid FROM patient WHERE fold_node = $1 /*postgres FOR UPDATE SKIP LOCKED postgres*/)";
+    /// Who is held has something ready, so only the few patients of that index are looked at.
+    COUNT_LATE = concat!("SELECT (SELECT COUNT(*) FROM patient WHERE derive_ready_ms IS NOT NULL AND ", gone!("fold_node"), ")
+        + (SELECT COUNT(*) FROM job WHERE ", gone!("node"), ")");
+    FREE_LATE_JOBS = concat!("UPDATE job SET node = NULL, ready_ms = $1 WHERE (kind, subject) IN
+        (SELECT kind, subject FROM job WHERE ", gone!("node"), " /*postgres FOR UPDATE SKIP LOCKED postgres*/)");
+    FREE_LATE_PATIENTS = concat!("UPDATE patient SET fold_node = NULL, fold_lease_until_ms = 0 WHERE uuid IN
+        (SELECT uuid FROM patient WHERE ", gone!("fold_node"), " /*postgres FOR UPDATE SKIP LOCKED postgres*/)");
 }
 
 /// What a node sees when it looks for work.
@@ -71,6 +86,22 @@ impl HealthDb {
                 Ok(earlier.len() as u64)
             })
             .await
+    }
+
+    /// Ends leases of nodes that have ended: of rows that somebody held when that was found out, and of claims that were on
+    /// their way to the server then. Returns how many there were.
+    pub async fn end_late_leases(&self, now_ms: i64) -> Result<u64> {
+        // Asked before, since there are hardly ever any: on SQLite a write keeps all others waiting.
+        let late = self.db.read_single(async |tx| tx.query_opt(COUNT_LATE, &[], |row| row.get::<i64>(0)).await).await?;
+        let late = late.unwrap_or(0).unsigned_abs();
+        if late > 0 {
+            let free = async move |tx: &Tx<'_>| {
+                tx.put(FREE_LATE_JOBS, &[&now_ms]).await?;
+                tx.put(FREE_LATE_PATIENTS, &[]).await
+            };
+            self.db.write(free).await?;
+        }
+        Ok(late)
     }
 
     /// Looks for work without a sign of life. `None` when the node is not entered, or counts as dead.

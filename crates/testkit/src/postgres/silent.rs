@@ -5,7 +5,7 @@
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Interval at which a cut link looks whether it is mended.
@@ -22,6 +22,8 @@ pub struct SilentProxy {
 struct Link {
     is_cut: AtomicBool,
     has_ended: AtomicBool,
+    /// Connections that were taken so far.
+    taken: AtomicUsize,
 }
 
 impl SilentProxy {
@@ -40,6 +42,7 @@ impl SilentProxy {
                     return;
                 }
                 let link = accepting.clone();
+                link.taken.fetch_add(1, Ordering::SeqCst);
                 // A thread for each: one that is made while the link is cut waits until it is mended.
                 std::thread::spawn(move || {
                     let _ = client.and_then(|client| connect(&client, server_port, &link));
@@ -52,6 +55,11 @@ impl SilentProxy {
     /// Port that it listens on.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// How many connections it has taken since it was started.
+    pub fn connections(&self) -> usize {
+        self.link.taken.load(Ordering::SeqCst)
     }
 
     /// Cuts the link, for open connections and for new ones.

@@ -121,6 +121,30 @@ async fn a_running_worker_derives_what_is_synced_and_stops_when_asked() {
     assert_eq!(drain(&service).await, 0);
 }
 
+/// The lease of the claim would hold for a minute, which never passes here.
+#[tokio::test(flavor = "multi_thread")]
+async fn claim_whose_answer_is_lost_holds_no_patient_up() {
+    let service = Service::start().await;
+    service.enrol(&PatientId::new("ada")).await;
+    service.sync(&PatientId::new("ada"), vec![minutes_to_noon(&[60])]).await;
+    let health = service.platform.core.health();
+    health.plan_failure("claims.claim_due", store::FailureMoment::AfterItCommits);
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let node = NodeName { name: "node".to_owned(), version: "1".to_owned() };
+    let worker = runtime::spawn("engine", jobs::run(service.platform.upkeep.clone(), node, stopped));
+    let begun = runtime::Instant::now();
+    let derived = async {
+        while service.day_json(&PatientId::new("ada")).await["heart_rate"] == serde_json::json!({}) {
+            runtime::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    runtime::timeout(Duration::from_secs(50), derived).await.expect("it is derived");
+    assert!(health.failures_to_come().is_empty());
+    println!("derived {:?} after the start, although the answer to the first claim was lost", begun.elapsed());
+    stop.send(true).unwrap();
+    worker.await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_another_version_has_computed_is_computed_again_once() {
     let service = Service::start().await;

@@ -4,13 +4,15 @@
 //! leases themselves. It wakes up when something on the node has become due, when a run ends, and every two seconds,
 //! when one statement shows what else there is.
 
+mod leases;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use runtime::{Instant, TaskSet};
-use store::{JobKind, JobLease, JobSubject, NodeId};
+use store::{JobKind, JobLease, NodeId};
 use tokio::sync::watch;
 
 use super::attempt::{Report, attempt};
@@ -25,6 +27,8 @@ use crate::upkeep::Upkeep;
 const PROLONG_EVERY: Duration = Duration::from_secs(15);
 /// Pause after the database did not answer.
 const PAUSE: Duration = Duration::from_secs(2);
+/// How soon a look follows a claim that got no answer.
+const AFTER_NO_ANSWER: Duration = Duration::from_millis(500);
 /// The shortest time between two looks that were not asked for.
 const SHORTEST_WAIT: Duration = Duration::from_millis(50);
 /// Derivations that become due within this time of the last claim are claimed together: a claim is a transaction, and so
@@ -51,6 +55,8 @@ pub(super) struct Engine {
     rung: BTreeMap<JobKind, Instant>,
     /// Before when nothing is claimed, by kind.
     gathers_until: BTreeMap<JobKind, Instant>,
+    /// Until when leases can turn up that a claim without an answer has taken.
+    unanswered_until: Option<Instant>,
 }
 
 struct Running {
@@ -75,6 +81,7 @@ impl Engine {
             unshared: BTreeSet::new(),
             rung: BTreeMap::new(),
             gathers_until: BTreeMap::new(),
+            unanswered_until: None,
         }
     }
 
@@ -95,10 +102,12 @@ impl Engine {
                 look_at = Instant::now() + self.look().await;
             }
             if Instant::now() >= prolong_at {
-                self.prolong().await;
+                self.prolong_old().await;
                 prolong_at = Instant::now() + PROLONG_EVERY;
             }
-            self.claim_all().await;
+            if !self.claim_all().await {
+                look_at = look_at.min(Instant::now() + AFTER_NO_ANSWER);
+            }
             let wake_at = self.next_claim().into_iter().fold(look_at.min(prolong_at), Instant::min);
             tokio::select! {
                 biased;
@@ -161,6 +170,9 @@ impl Engine {
                 return Ok(Duration::ZERO);
             }
         };
+        if self.give_back_unanswered().await {
+            return Ok(SHORTEST_WAIT);
+        }
         let now_ms = self.upkeep.core.now_ms();
         let is_due = |ready_ms: Option<i64>| ready_ms.is_some_and(|ready_ms| ready_ms <= now_ms);
         if is_due(view.derivations_ms) {
@@ -193,8 +205,10 @@ impl Engine {
         Ok(())
     }
 
-    async fn claim_all(&mut self) {
-        let Some(node) = self.membership.id().cloned() else { return };
+    /// Claims what may be due; false when a claim got no answer.
+    async fn claim_all(&mut self) -> bool {
+        let Some(node) = self.membership.id().cloned() else { return true };
+        let mut is_answered = true;
         let now = Instant::now();
         self.gathers_until.retain(|_, until| *until > now);
         for kind in self.kinds.clone().iter() {
@@ -204,8 +218,11 @@ impl Engine {
             if let Err(error) = self.claim(kind, &node).await {
                 tracing::warn!(%error, kind = kind.spec.kind.name(), "background work could not be claimed");
                 self.hungry.remove(&kind.spec.kind);
+                self.unanswered_until = Some(Instant::now() + queue::LEASE);
+                is_answered = false;
             }
         }
+        is_answered
     }
 
     /// Returns when something that is due may be claimed that is gathered until then.
@@ -271,53 +288,6 @@ impl Engine {
         self.rung.extend(kinds.iter().map(|kind| (*kind, now)));
         self.unshared.extend(&kinds);
         self.hungry.extend(kinds);
-    }
-
-    /// Prolongs leases, notes those that are lost, and gives back those that nobody here works on: the answer to their
-    /// claim, or their end, was lost.
-    async fn prolong(&mut self) {
-        let Some(node) = self.membership.id().cloned() else { return };
-        let is_old = |run: &&Running| run.begun.elapsed() >= PROLONG_EVERY / 2;
-        // Most runs take milliseconds, and prolonging is a transaction.
-        if !self.running.values().any(|run| is_old(&run)) {
-            return;
-        }
-        let held = match queue::prolong(&self.upkeep.core, &node).await {
-            Ok(held) => held,
-            Err(error) => {
-                tracing::warn!(%error, "leases of background work could not be prolonged");
-                return;
-            }
-        };
-        let (patients, others): (Vec<&Running>, Vec<&Running>) =
-            self.running.values().partition(|run| run.kind.spec.turn == Turn::PatientDue);
-        for run in patients.iter().filter(|run| is_old(run)) {
-            if let Err(error) = queue::prolong_patient(&self.upkeep.core, &run.lease).await {
-                tracing::warn!(%error, "the lease of a derivation could not be prolonged");
-            }
-        }
-        let is = |run: &Running, (kind, subject, token): &(String, JobSubject, i64)| {
-            run.lease.kind.name() == kind && run.lease.subject == *subject && run.lease.token == *token
-        };
-        for run in &others {
-            if !held.iter().any(|held| is(run, held)) {
-                run.lost.store(true, Ordering::Relaxed);
-            }
-        }
-        for (kind, subject, token) in held.iter().filter(|held| !others.iter().any(|run| is(run, held))) {
-            // Of this life of the node, so of a kind that it has.
-            let Some(kind) = self.kinds.iter().find(|known| known.spec.kind.name() == kind) else { continue };
-            let lease = JobLease {
-                kind: kind.spec.kind,
-                subject: subject.clone(),
-                patient: None,
-                token: *token,
-                failures: store::Failures::default(),
-            };
-            if let Err(error) = self.upkeep.core.health().give_job_back(&lease, self.upkeep.core.now_ms()).await {
-                tracing::warn!(%error, "a lease that nobody uses could not be given back");
-            }
-        }
     }
 
     /// Waits for what is under way, still giving signs of life, and leaves.

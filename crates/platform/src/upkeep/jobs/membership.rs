@@ -6,6 +6,7 @@ use std::time::Duration;
 use runtime::Instant;
 use store::{NodeId, NodeView};
 
+use super::queue::LEASE;
 use crate::core::Core;
 
 /// Interval at which a node looks for work and gives a sign of life.
@@ -15,6 +16,9 @@ const LOOK_CLOSELY: Duration = Duration::from_millis(500);
 /// A node whose beat has not changed for so long is dead. Its last beat was seen up to [`LOOK_EVERY`] late, so work
 /// passes on within five seconds.
 const SILENT: Duration = Duration::from_secs(3);
+/// How often a node that leaves looks whether rows that others held are free, and the pause between.
+const LAST_LOOKS: u32 = 5;
+const LAST_PAUSE: Duration = Duration::from_millis(100);
 
 /// The process that works: its name and its version.
 #[derive(Clone, Debug)]
@@ -45,11 +49,23 @@ pub(super) struct Membership {
     lowest: Option<(i64, Instant)>,
     /// Beats of the others while one of them is late.
     late: BTreeMap<NodeId, (i64, Instant)>,
+    /// Until when leases of nodes that have ended can turn up: a row was held when they were removed, or a claim was still
+    /// on its way to the server.
+    late_until: Option<Instant>,
 }
 
 impl Membership {
     pub fn new(core: Core, name: NodeName) -> Self {
-        Membership { core, name, id: None, is_alone: true, look_every: LOOK_EVERY, lowest: None, late: BTreeMap::new() }
+        Membership {
+            core,
+            name,
+            id: None,
+            is_alone: true,
+            look_every: LOOK_EVERY,
+            lowest: None,
+            late: BTreeMap::new(),
+            late_until: None,
+        }
     }
 
     /// Looks for work in another interval, so that a test sees what else finds it.
@@ -76,11 +92,14 @@ impl Membership {
         let Some(view) = view else {
             tracing::warn!("this node counted as dead, because it was silent for too long; it enters again");
             self.id = None;
+            self.expect_late_leases();
             return self.enter().await;
         };
         self.is_alone = view.nodes < 2;
         let is_late = !self.is_alone && self.observe(&id, view.lowest_beat).await?;
-        Ok(Look::Seen(view, if is_late { LOOK_CLOSELY } else { self.look_every }))
+        // After the sign of life, which must not wait for it. What was freed is seen at the next look.
+        let has_freed = self.end_late_leases().await? > 0;
+        Ok(Look::Seen(view, if is_late || has_freed { LOOK_CLOSELY } else { self.look_every }))
     }
 
     async fn enter(&mut self) -> store::Result<Look> {
@@ -88,6 +107,7 @@ impl Membership {
         let earlier = self.core.health().enter_node(&id, &self.name.name, self.core.now_ms()).await?;
         if earlier > 0 {
             tracing::info!(earlier, "the work of an earlier process on this data folder goes on");
+            self.expect_late_leases();
         }
         self.id = Some(id);
         (self.is_alone, self.lowest) = (true, None);
@@ -128,8 +148,27 @@ impl Membership {
         // Only with the beat that was seen: a node that has given a sign since is alive.
         if self.core.health().remove_dead_node(id, beat, self.core.now_ms()).await? {
             tracing::warn!(node = %id, "a node has died; its work is taken over");
+            self.expect_late_leases();
         }
         Ok(())
+    }
+
+    /// Looks out for leases of a node that has ended for as long as one can last.
+    fn expect_late_leases(&mut self) {
+        self.late_until = Some(Instant::now() + LEASE);
+    }
+
+    /// Ends late leases of nodes that have ended; returns how many there were.
+    async fn end_late_leases(&mut self) -> store::Result<u64> {
+        self.late_until = self.late_until.filter(|until| *until > Instant::now());
+        if self.late_until.is_none() {
+            return Ok(0);
+        }
+        let found = self.core.health().end_late_leases(self.core.now_ms()).await?;
+        if found > 0 {
+            tracing::info!(found, "late leases of a node that has ended were ended; its work is taken over");
+        }
+        Ok(found)
     }
 
     /// Leaves: what the node still holds is free.
@@ -137,6 +176,15 @@ impl Membership {
         let Some(id) = self.id.take() else { return };
         if let Err(error) = self.core.health().leave_node(&id, self.core.now_ms()).await {
             tracing::warn!(%error, "this node could not take leave; others notice within seconds");
+            return;
+        }
+        // Rows that syncs held just then: nobody knows this node any more, so nobody else would look for them.
+        for _ in 0..LAST_LOOKS {
+            let left = self.core.health().end_late_leases(self.core.now_ms()).await;
+            if !left.is_ok_and(|left| left > 0) {
+                return;
+            }
+            runtime::sleep(LAST_PAUSE).await;
         }
     }
 }

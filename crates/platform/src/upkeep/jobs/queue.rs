@@ -1,13 +1,16 @@
 //! Where subjects wait and where their leases are: rows of `job`, or the patients' own rows.
 
-use store::{JobFailure, JobLease, JobSubject, NEVER_MS, NodeId};
+use std::time::Duration;
+
+use store::{Claim, JobFailure, JobLease, JobSubject, NEVER_MS, NodeId};
 
 use super::job::{Kind, Turn};
 use crate::core::Core;
 use crate::core::work::claim_of;
 
 /// Time for which a lease holds without being prolonged. The leases of a node that has died end sooner.
-const LEASE_MS: i64 = 60_000;
+pub(super) const LEASE: Duration = Duration::from_mins(1);
+const LEASE_MS: i64 = LEASE.as_millis() as i64;
 
 /// Claims up to `limit` subjects.
 pub(super) async fn claim(core: &Core, kind: &Kind, node: &NodeId, limit: usize) -> store::Result<Vec<JobLease>> {
@@ -16,7 +19,7 @@ pub(super) async fn claim(core: &Core, kind: &Kind, node: &NodeId, limit: usize)
         return core.health().claim_jobs(kind.spec.kind, node, now_ms, now_ms + LEASE_MS, limit).await;
     }
     let claims = core.health().claim_due(node, now_ms, LEASE_MS, limit).await?;
-    let lease = |claim: store::Claim| JobLease {
+    let lease = |claim: Claim| JobLease {
         kind: kind.spec.kind,
         subject: JobSubject::from(&claim.patient),
         patient: Some(claim.patient),
@@ -29,6 +32,17 @@ pub(super) async fn claim(core: &Core, kind: &Kind, node: &NodeId, limit: usize)
 /// Prolongs the leases of a patient's work that takes long.
 pub(super) async fn prolong_patient(core: &Core, lease: &JobLease) -> store::Result<()> {
     core.health().prolong_claim(claim_of(lease), core.now_ms() + LEASE_MS).await
+}
+
+/// The patients that a node holds.
+pub(super) async fn held_patients(core: &Core, node: &NodeId) -> store::Result<Vec<Claim>> {
+    core.health().claims_of(node, core.now_ms()).await
+}
+
+/// Gives a patient back that nobody works on.
+pub(super) async fn give_patient_back(core: &Core, claim: Claim) -> store::Result<()> {
+    // By the statement that waits for a row only briefly: the engine itself waits for it.
+    core.health().prolong_claim(claim, core.now_ms()).await
 }
 
 /// Prolongs all other leases of a node; returns what it still holds, as kind, subject and token.

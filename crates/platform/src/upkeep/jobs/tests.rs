@@ -249,6 +249,25 @@ async fn run_whose_lease_is_lost_is_notified() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn job_whose_claim_got_no_answer_is_claimed_again() {
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    task!(Once, "once", Turn::Enqueued, LONG, |_run| {
+        RUNS.fetch_add(1, Ordering::SeqCst);
+        Ok(Ended::Done)
+    });
+    let service = Service::start().await;
+    let health = service.platform.core.health();
+    // Its lease has no end, since the clock of the service does not move.
+    health.plan_failure("jobs.claim_jobs", store::FailureMoment::AfterItCommits);
+    let (engine, stop) = start(&service.platform, &[Kind::of::<Once>()], "a");
+    enqueue(&service.platform, "once", &["x"]).await;
+    until(|| RUNS.load(Ordering::SeqCst) == 1).await;
+    assert!(health.failures_to_come().is_empty());
+    stop.send(true).unwrap();
+    engine.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn node_that_stops_notifies_its_work_and_gives_the_rest_back() {
     static ENDED: AtomicU32 = AtomicU32::new(0);
     task!(Willing, "willing", Turn::Enqueued, LONG, |run| {

@@ -46,7 +46,7 @@ pub(in crate::engine) struct Flight {
     /// Whether the server has answered a statement of this transaction.
     is_answered: Cell<bool>,
     has_failed: Cell<bool>,
-    /// Statements whose answers the work waits for, or waited for when it was dropped.
+    /// Statements whose answers the work or its commit waits for, or waited for when it was dropped.
     awaited: Cell<usize>,
 }
 
@@ -176,7 +176,10 @@ impl Flight {
         if !self.is_answered.get() {
             // Nothing has shown that the connection is alive. COMMIT on a dead one could not be tried again.
             for statement in self.sent.take() {
-                statement.await.map_err(|error| undone(error.into()))?;
+                if let Err(error) = self.answered(statement).await {
+                    self.end();
+                    return Err(undone(error.into()));
+                }
             }
         }
         let mut commit = pin!(self.client.batch_execute("COMMIT"));
@@ -191,11 +194,11 @@ impl Flight {
         };
         let sent = self.sent.take();
         for statement in sent {
-            statement.await.map_err(failure)?;
+            self.answered(statement).await.map_err(failure)?;
         }
         let committed = match polled {
             Poll::Ready(committed) => committed,
-            Poll::Pending => commit.await,
+            Poll::Pending => self.answered(commit).await,
         };
         // A server that stops may end the session after it has committed, so only a conflict is sure to have undone it.
         committed
@@ -219,7 +222,7 @@ impl Flight {
         if self.has_failed.get() {
             let sent = self.sent.take();
             for statement in sent {
-                if let Err(error) = statement.await {
+                if let Err(error) = self.answered(statement).await {
                     return error.into();
                 }
             }
@@ -262,7 +265,9 @@ impl Flight {
 impl Drop for Flight {
     /// A caller who goes away while the server works must not leave a connection whose next user waits for that.
     fn drop(&mut self) {
-        if self.awaited.get() > 0 {
+        // Also what was only sent may wait for a row that somebody holds.
+        let is_broken_off = self.is_open.get() && matches!(self.mode, Mode::Write(_));
+        if self.awaited.get() > 0 || is_broken_off {
             held::give_up(self.client.clone());
         } else {
             self.end();

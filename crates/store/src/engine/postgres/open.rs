@@ -22,7 +22,7 @@ use crate::error::Result;
 /// Threads that drive connections: more than a few do not help, since the server does the work.
 const MOST_LANES: usize = 4;
 /// Connections on which the server is asked whether it is there: one, and another one where that has died.
-const PROBES: usize = 2;
+pub(super) const PROBES: usize = 2;
 
 impl Postgres {
     pub(in crate::engine) async fn open(url: &str, migrations: Migrations, limits: Limits) -> Result<Self> {

@@ -101,6 +101,30 @@ async fn operations_over_a_link_that_is_cut_silently_fail_soon_and_go_on_when_it
     check_outage(&db, || proxy.cut(), || proxy.mend()).await;
 }
 
+/// All of them arrive when the link is mended, and the server would serve them before those that are new.
+#[tokio::test(flavor = "multi_thread")]
+async fn probes_during_an_outage_open_few_connections() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Server::silent_proxy();
+    let db = open(server.url_at(proxy.port())).await;
+    fill(&db).await;
+    proxy.cut();
+    let (answers, _) = ask(&db).await;
+    assert!(are_unavailable(&answers), "{answers:?}");
+    let (begun, before) = (Instant::now(), proxy.connections());
+    for _ in 0..10 * MANY {
+        // As a caller does that has asked several things and has one of the answers.
+        let _ = runtime::timeout(Duration::from_millis(2), db.check_writing()).await;
+    }
+    // The one task that asks goes on: two each time.
+    let asked = 2 * (2 + begun.elapsed().as_millis() as usize / 500);
+    let opened = proxy.connections() - before;
+    assert!(opened <= asked, "{opened} connections, not {asked} at most");
+    proxy.mend();
+    until_answered(&db).await;
+    db.check_writing().await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_that_died_silently_are_replaced_although_the_server_answers() {
     let Some(server) = Server::start() else { return };

@@ -3,13 +3,15 @@
 //! A node's readiness and the breaker ask here, so that they get their answer within a second also while all connections
 //! of the pool wait for something.
 
-use futures::FutureExt as _;
 use futures::future::select_ok;
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt as _, StreamExt as _};
 
 use super::breaker::away;
 use super::flight::Mode;
+use super::open::PROBES;
 use super::{Attempt, Postgres, read, write_once};
-use crate::engine::deadlines::{ASK_TWICE_AFTER, LONGEST_PROBE, PROBE_EVERY, SUSPICIOUS, Work};
+use crate::engine::deadlines::{ASK_TWICE_AFTER, LONGEST_PROBE, LONGEST_RETURN, PROBE_EVERY, SUSPICIOUS, Work};
 use crate::engine::statement::Tx;
 use crate::error::Result;
 
@@ -19,8 +21,18 @@ const WRITE: &str = "UPDATE schema_version SET version = version
     WHERE version IN (SELECT version FROM schema_version FOR UPDATE SKIP LOCKED)";
 
 impl Postgres {
-    /// Reads with one statement, in less than a second.
+    /// Reads with one statement, in less than a second; at once while it is known that the server does not answer.
     pub(in crate::engine) async fn probe<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: AsyncFn(&Tx<'_>) -> Result<T> + Clone + Send + 'static,
+    {
+        // One task asks meanwhile. Each question would open connections that nobody uses any more when the server is back,
+        // and which it then has to serve before it gets to those that are new.
+        if self.breaker.counts().1 { Err(away()) } else { self.ask_twice(work).await }
+    }
+
+    async fn ask_twice<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
         F: AsyncFn(&Tx<'_>) -> Result<T> + Clone + Send + 'static,
@@ -52,7 +64,7 @@ impl Postgres {
     }
 
     async fn check_reading(&self) -> Result<()> {
-        self.probe(async |tx| tx.query_opt(ASK, &[], |row| row.get::<i64>(0)).await.map(drop)).await
+        self.probe(ask_version).await
     }
 
     async fn ask<T, F>(&self, work: F) -> Result<T>
@@ -72,7 +84,7 @@ impl Postgres {
         }
         let postgres = self.clone();
         drop(runtime::spawn("ask whether the database is there", async move {
-            if let Err(error) = postgres.check_reading().await {
+            if let Err(error) = postgres.ask_twice(ask_version).await {
                 postgres.breaker.open();
                 tracing::error!(%error, "the database does not answer; requests that need it get 503");
                 // They lead to where nobody answers.
@@ -85,12 +97,29 @@ impl Postgres {
         }));
     }
 
+    /// Asks until there is an answer. Each question is given more time than a probe: a server that comes back, on a machine
+    /// that is busy with the same, may need longer for a new connection, and one that was given up would begin again.
     async fn wait_for_the_server(&self) {
+        let mut asked = FuturesUnordered::new();
         loop {
-            runtime::sleep(PROBE_EVERY).await;
-            if self.check_reading().await.is_ok() {
-                return;
+            tokio::select! {
+                biased;
+                Some(answer) = asked.next() => {
+                    if matches!(answer, Ok(Ok(()))) {
+                        return;
+                    }
+                }
+                // One after the other, because the first may be lost on a link that was cut.
+                () = runtime::sleep(PROBE_EVERY) => {
+                    if asked.len() < PROBES {
+                        asked.push(runtime::timeout(LONGEST_RETURN, self.ask(ask_version)).boxed());
+                    }
+                }
             }
         }
     }
+}
+
+async fn ask_version(tx: &Tx<'_>) -> Result<()> {
+    tx.query_opt(ASK, &[], |row| row.get::<i64>(0)).await.map(drop)
 }
