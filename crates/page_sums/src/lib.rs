@@ -55,7 +55,7 @@ pub fn mark(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "application_id", page::MARK)
 }
 
-/// Whether the pages of a file have sums; of an empty file they have none.
+/// Returns whether the pages of a file have sums; of an empty file they have none.
 pub fn are_in(path: &Path) -> Result<bool> {
     let mut header = [0; HEADER_BYTES];
     match File::open(path)?.read_exact(&mut header) {

@@ -1,4 +1,4 @@
-//! What a page and the header of a file say of sums.
+//! Sums as a page and the header of a file state them.
 
 use crc32fast::Hasher;
 
@@ -9,15 +9,15 @@ pub(crate) const HEADER_BYTES: usize = 100;
 /// Says in the field for the kind of an application that the file has sums: `PwSm`.
 pub(crate) const MARK: i32 = 0x5077_536d;
 
-/// What each file of SQLite begins with.
+/// The begin of each file of SQLite.
 const MAGIC: &[u8] = b"SQLite format 3\0";
-/// How many bytes at the end of each page are left unused.
+/// The number of bytes at the end of each page that are left unused.
 const RESERVED_AT: usize = 20;
 const MARK_AT: usize = 68;
 /// Pages have powers of two from here on. Shorter reads are of the header.
 const LEAST_PAGE: usize = 512;
 
-/// Whether the pages of a file have sums.
+/// The state of sums in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Sums {
     /// Nothing of the file is known yet, or there is no room for them.
@@ -29,7 +29,7 @@ pub(crate) enum Sums {
     Contradicted,
 }
 
-/// What a header says; it may have more behind it.
+/// Reads a header, which may have more behind it.
 pub(crate) fn sums_of_header(header: &[u8]) -> Sums {
     if header.len() < HEADER_BYTES || !header.starts_with(MAGIC) {
         return Sums::None;
@@ -42,12 +42,12 @@ pub(crate) fn sums_of_header(header: &[u8]) -> Sums {
     }
 }
 
-/// Whether so many bytes at a place of a file are a page.
+/// Returns whether so many bytes at a place of a file are a page.
 pub(crate) const fn is_page(bytes: usize, offset: i64) -> bool {
     bytes >= LEAST_PAGE && bytes.is_power_of_two() && offset as u64 % bytes as u64 == 0
 }
 
-/// Whether a page is what was written at this place.
+/// Returns whether a page is the one that was written at this place.
 pub(crate) fn is_intact(page: &[u8], offset: i64) -> bool {
     let (content, sum) = page.split_at(page.len() - SUM_BYTES as usize);
     sum == sum_of(content, offset)

@@ -71,7 +71,7 @@ fn flip(file: &Path, bit: usize) {
     fs::write(file, bytes).unwrap();
 }
 
-/// Whether SQLite itself says that the file is damaged.
+/// Returns whether SQLite itself says that the file is damaged.
 fn is_damage(error: &Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }

@@ -1,11 +1,11 @@
-//! Which patients the log has named because they cannot be read.
+//! The patients whom the log has named because they cannot be read.
 
 use std::sync::{Mutex, PoisonError};
 
 use runtime::HashMap;
 use store::PatientId;
 
-/// How often the log names a patient. A board that somebody looks at reads them again every minute.
+/// Interval at which the log names a patient. A board that somebody looks at reads them again every minute.
 const EVERY_MS: i64 = 3_600_000;
 
 /// Patients, and when the log named them, ms.
@@ -13,7 +13,7 @@ const EVERY_MS: i64 = 3_600_000;
 pub(super) struct UnreadableLog(Mutex<HashMap<PatientId, i64>>);
 
 impl UnreadableLog {
-    /// Whether the log is to name a patient now; it then counts as named.
+    /// Returns whether the log is to name a patient now; it then counts as named.
     pub fn is_due(&self, patient: &PatientId, now_ms: i64) -> bool {
         let mut named = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if named.get(patient).is_some_and(|at_ms| now_ms - at_ms < EVERY_MS) {

@@ -27,7 +27,7 @@ use crate::upkeep::Upkeep;
 const PROLONG_EVERY: Duration = Duration::from_secs(15);
 /// Pause after the database did not answer.
 const PAUSE: Duration = Duration::from_secs(2);
-/// How soon a look follows a claim that got no answer.
+/// The delay of a look after a claim that got no answer.
 const AFTER_NO_ANSWER: Duration = Duration::from_millis(500);
 /// The shortest time between two looks that were not asked for.
 const SHORTEST_WAIT: Duration = Duration::from_millis(50);

@@ -16,7 +16,7 @@ const LOOK_CLOSELY: Duration = Duration::from_millis(500);
 /// A node whose beat has not changed for so long is dead. Its last beat was seen up to [`LOOK_EVERY`] late, so work
 /// passes on within five seconds.
 const SILENT: Duration = Duration::from_secs(3);
-/// How often a node that leaves looks whether rows that others held are free, and the pause between.
+/// Interval at which a node that leaves looks whether rows that others held are free, and the pause between.
 const LAST_LOOKS: u32 = 5;
 const LAST_PAUSE: Duration = Duration::from_millis(100);
 
