@@ -147,10 +147,10 @@ fn meaning(status: &str) -> &'static str {
 fn error_of_route(path: &str, status: &str) -> Option<(&'static str, &'static str)> {
     let error = match status {
         "403" => ("forbidden", "the caller has no access to this"),
-        "404" if path.contains("{uuid}") => ("patient_not_found", "there is no such patient"),
-        "404" if path.contains("{group_code}") || path.contains("{code}") => {
-            ("group_not_found", "there is no such group")
-        }
+        // Those of a token, too, where an erasure came between the look at the token and the operation.
+        "404" if path.contains("{uuid}") || path == "/health/v1/sync" => ("patient_not_found", "patient not found"),
+        "404" if ["/users/me", "/users/auth/password"].contains(&path) => ("user_not_found", "user not found"),
+        "404" if path.contains("{group_code}") || path.contains("{code}") => ("group_not_found", "group not found"),
         "406" => ("not_acceptable", "the answer cannot be given in the form asked for"),
         "409" => ("conflict", "it does not fit what is there"),
         "410" => ("gone", "this endpoint has been removed"),

@@ -74,7 +74,7 @@ body! {
 #[utoipa::path(post, path = "/auth/password", tag = "logins", security(("users_token" = [])),
     request_body = PasswordChange,
     responses((status = 200, body = UsersLoginBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-    (status = 422, body = ErrorBody), (status = 429, body = ErrorBody)))]
+    (status = 404, body = ErrorBody), (status = 422, body = ErrorBody), (status = 429, body = ErrorBody)))]
 async fn change_password(
     State(state): State<ApiState>,
     address: ClientAddress,

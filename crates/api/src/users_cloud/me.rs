@@ -21,7 +21,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 /// Returns the caller, as a login returns them.
 #[utoipa::path(get, path = "/me", tag = "users",
     security(("users_token" = [])),
-    responses((status = 200, body = UserBody), (status = 401, body = ErrorBody)))]
+    responses((status = 200, body = UserBody), (status = 401, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn read(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<Json<UserBody>> {
     Ok(Json(state.platform.identity.owner(&caller.user).await?.into()))
 }
@@ -30,7 +30,8 @@ async fn read(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Re
 #[utoipa::path(patch, path = "/me", tag = "users", security(("users_token" = [])),
     request_body = OwnProfileChange,
     responses((status = 200, body = UserBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
-    (status = 409, body = ErrorBody), (status = 415, body = ErrorBody), (status = 422, body = ErrorBody)))]
+    (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 415, body = ErrorBody),
+    (status = 422, body = ErrorBody)))]
 async fn change(
     State(state): State<ApiState>,
     UsersCall(caller): UsersCall,
@@ -44,7 +45,8 @@ async fn change(
 /// while a study would have patients and nobody who manages it.
 #[utoipa::path(delete, path = "/me", tag = "users",
     security(("users_token" = [])),
-    responses((status = 200, body = ReceiptBody), (status = 401, body = ErrorBody), (status = 409, body = ErrorBody)))]
+    responses((status = 200, body = ReceiptBody), (status = 401, body = ErrorBody), (status = 404, body = ErrorBody),
+    (status = 409, body = ErrorBody)))]
 async fn erase(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<Json<ReceiptBody>> {
     // 200 with a receipt and not 204: the counts are the proof that is asked for.
     Ok(Json(state.platform.people.erase_self(&caller).await?.into()))

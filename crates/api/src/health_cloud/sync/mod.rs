@@ -155,8 +155,9 @@ impl From<TypeOutcome> for TypeAnswer {
     content = ref("#/components/schemas/Sync"), content_type = "application/json",
     description = "time_zone, device and data: columns, column blocks or rows by data type"),
     responses((status = 200, body = SyncAnswer), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
-    (status = 403, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody),
-    (status = 415, body = ErrorBody), (status = 422, body = ErrorBody), (status = 503, body = ErrorBody)))]
+    (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),
+    (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 422, body = ErrorBody),
+    (status = 503, body = ErrorBody)))]
 async fn sync(
     State(state): State<ApiState>,
     HealthCall(caller): HealthCall,
