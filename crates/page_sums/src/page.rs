@@ -44,7 +44,7 @@ pub(crate) fn sums_of_header(header: &[u8]) -> Sums {
 
 /// Returns whether so many bytes at a place of a file are a page.
 pub(crate) const fn is_page(bytes: usize, offset: i64) -> bool {
-    bytes >= LEAST_PAGE && bytes.is_power_of_two() && offset as u64 % bytes as u64 == 0
+    bytes >= LEAST_PAGE && bytes.is_power_of_two() && (offset as u64).is_multiple_of(bytes as u64)
 }
 
 /// Returns whether a page is the one that was written at this place.

@@ -247,5 +247,6 @@ async fn frozen_node_stops_no_other() {
     );
     assert!(of_its_own.slowest() < LONGEST && probes.slowest() < LONGEST_PROBE, "{of_its_own} {probes}");
     assert!(of_others.p99() < LONGEST_OF_OTHERS && lists.p99() < LONGEST_OF_OTHERS, "{of_others} {lists}");
+    assert!(of_others.slowest() < LONGEST && lists.slowest() < LONGEST, "{of_others} {lists}");
     frozen.signal("-CONT");
 }
