@@ -8,7 +8,6 @@ use std::sync::OnceLock;
 
 use rusqlite::{Connection, ffi};
 
-use crate::checked;
 use crate::page::{HEADER_BYTES, Sums, is_intact, is_page, seal, sums_of_header};
 
 /// Methods of the third version map files into memory, and would read without us.
@@ -188,4 +187,9 @@ impl Watched {
             self.sums = sums_of_header(bytes);
         }
     }
+}
+
+/// Turns a result code into an error of the driver.
+fn checked(code: i32) -> rusqlite::Result<()> {
+    if code == ffi::SQLITE_OK { Ok(()) } else { Err(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)) }
 }

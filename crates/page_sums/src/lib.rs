@@ -23,7 +23,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read as _, Result};
 use std::path::Path;
 
-use rusqlite::{Connection, ffi};
+use rusqlite::Connection;
 
 use page::{HEADER_BYTES, Sums, sums_of_header};
 
@@ -63,9 +63,4 @@ pub fn are_in(path: &Path) -> Result<bool> {
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
         Err(error) => Err(error),
     }
-}
-
-/// Turns a result code into an error of the driver.
-fn checked(code: i32) -> rusqlite::Result<()> {
-    if code == ffi::SQLITE_OK { Ok(()) } else { Err(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)) }
 }

@@ -1,4 +1,4 @@
-//! The patients whom the log has named because they cannot be read.
+//! Patients that the log has named because they cannot be read.
 
 use std::sync::{Mutex, PoisonError};
 
