@@ -63,6 +63,30 @@ pub(crate) fn reserve(connection: &Connection, bytes: u8) -> rusqlite::Result<()
     })
 }
 
+/// Reads what the header of a file says; `None` of an empty one.
+// Through the file that is open: closing another one of the same path would end the locks that this process has on it.
+pub(crate) fn sums(connection: &Connection) -> rusqlite::Result<Option<Sums>> {
+    let mut file: *mut ffi::sqlite3_file = ptr::null_mut();
+    // SAFETY: the handle is open as long as the connection is borrowed; this control writes one pointer.
+    checked(unsafe {
+        ffi::sqlite3_file_control(
+            connection.handle(),
+            c"main".as_ptr(),
+            ffi::SQLITE_FCNTL_FILE_POINTER,
+            ptr::from_mut(&mut file).cast(),
+        )
+    })?;
+    // SAFETY: the answer is null or the file of the connection; one that is not open has no methods.
+    let read = unsafe { file.as_ref().and_then(|file| file.pMethods.as_ref()) }.and_then(|methods| methods.xRead);
+    let Some(read) = read else { return Ok(None) };
+    let mut header = [0; HEADER_BYTES];
+    // SAFETY: the header is as long as what is asked for, and nobody else uses the connection.
+    match unsafe { read(file, header.as_mut_ptr().cast(), HEADER_BYTES as c_int, 0) } {
+        ffi::SQLITE_IOERR_SHORT_READ => Ok(None),
+        code => checked(code).map(|()| Some(sums_of_header(&header))),
+    }
+}
+
 /// Opens a file as the machine does, and watches it where it is a database.
 unsafe extern "C" fn open(
     ours: *mut ffi::sqlite3_vfs,
@@ -116,6 +140,10 @@ unsafe extern "C" fn read(file: *mut ffi::sqlite3_file, to: *mut c_void, bytes: 
     let watched = unsafe { watched(file) };
     // SAFETY: the arguments are SQLite's own.
     let code = unsafe { read_as_it_is(watched, file, to, bytes, offset) };
+    if code == ffi::SQLITE_IOERR_SHORT_READ && offset > 0 && watched.sums == Sums::InPages {
+        // SQLite would take what is missing for zeros.
+        return DAMAGED_PAGE;
+    }
     if code != ffi::SQLITE_OK {
         return code;
     }
@@ -143,9 +171,15 @@ unsafe extern "C" fn write(file: *mut ffi::sqlite3_file, from: *const c_void, by
         let mut header = [0; HEADER_BYTES];
         // SAFETY: the header is as long as what is asked for.
         let code = unsafe { read_as_it_is(watched, file, header.as_mut_ptr().cast(), HEADER_BYTES as c_int, 0) };
-        if code == ffi::SQLITE_OK {
-            watched.sums = sums_of_header(&header);
+        match code {
+            ffi::SQLITE_OK => watched.sums = sums_of_header(&header),
+            // The file is still without its first page.
+            ffi::SQLITE_IOERR_SHORT_READ => {}
+            failed => return failed,
         }
+    }
+    if watched.sums == Sums::Contradicted {
+        return DAMAGED_PAGE;
     }
     if !is_page(given.len(), offset) || watched.sums != Sums::InPages {
         // SAFETY: the arguments are SQLite's own.

@@ -6,10 +6,11 @@
 //! the file: written with the page, compared when it is read. A page that is another one is an error (`SQLITE_CORRUPT`) that ends the
 //! statement and not its transaction.
 //!
-//! - Files without room for sums (of earlier versions, of other programs) are read and written as they are; SQLite makes
-//!   room when such a file is rewritten whole (`VACUUM`) by a connection that [`reserve`] was called for.
-//! - Other tools read such a file, since room at the end of pages is a part of the format. Pages that they write have a
-//!   sum that is wrong: the service must do all writing.
+//! - Files without room for sums (of earlier versions, of other programs) are read and written as they are. SQLite makes room
+//!   when such a file is rewritten whole (`VACUUM`, with a write-ahead log) right after [`reserve`].
+//! - Other tools can read such a file, since room at the end of pages is a part of the format. Pages that they write have a sum
+//!   that is wrong, and a tool that is the last to close a file after a crash writes: they are to read a copy.
+//! - A statement that ends with this error is undone by the savepoint that it runs behind, and not always by SQLite.
 //! - The write-ahead log has SQLite's own sums, which are compared after a crash and not at each read; what is moved from it
 //!   into the file gets its sum then.
 //!
@@ -19,13 +20,9 @@
 mod file_system;
 mod page;
 
-use std::fs::File;
-use std::io::{ErrorKind, Read as _, Result};
-use std::path::Path;
-
 use rusqlite::Connection;
 
-use page::{HEADER_BYTES, Sums, sums_of_header};
+use page::Sums;
 
 /// Makes all connections of this process compare and write sums that are opened from now on. Calling it again does nothing.
 ///
@@ -43,9 +40,7 @@ pub fn reserve(connection: &Connection) -> rusqlite::Result<()> {
 /// Writes into a file with sums that it has them, so that a damaged header cannot pass for one of a file without; a file that
 /// is still empty is begun. Comes after [`reserve`]. Files without room for sums stay as they are.
 pub fn mark(connection: &Connection) -> rusqlite::Result<()> {
-    let path = Path::new(connection.path().unwrap_or_default());
-    let is_empty = path.metadata().is_ok_and(|file| file.len() == 0);
-    if !is_empty && !are_in(path).unwrap_or(false) {
+    if file_system::sums(connection)? == Some(Sums::None) {
         return Ok(());
     }
     let marked = connection.query_row("PRAGMA application_id", [], |row| row.get::<_, i32>(0))?;
@@ -55,12 +50,7 @@ pub fn mark(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "application_id", page::MARK)
 }
 
-/// Returns whether the pages of a file have sums; of an empty file they have none.
-pub fn are_in(path: &Path) -> Result<bool> {
-    let mut header = [0; HEADER_BYTES];
-    match File::open(path)?.read_exact(&mut header) {
-        Ok(()) => Ok(sums_of_header(&header) == Sums::InPages),
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
-        Err(error) => Err(error),
-    }
+/// Returns whether the pages of a file have sums; those of an empty file have none.
+pub fn are_in(connection: &Connection) -> rusqlite::Result<bool> {
+    Ok(file_system::sums(connection)? == Some(Sums::InPages))
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // a test that cannot go on says so by stopping
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use page_sums::{are_in, install, mark, reserve};
@@ -34,7 +35,6 @@ impl Scene {
         let connection = with_sums(&scene.file);
         fill(&connection);
         connection.close().unwrap();
-        assert!(are_in(&scene.file).unwrap());
         scene
     }
 }
@@ -99,6 +99,39 @@ fn flipped_bits_are_found_wherever_they_are() {
 }
 
 #[test]
+fn file_that_was_cut_short_is_found() {
+    for cut in [1, 4, 500, 1024] {
+        let scene = Scene::filled();
+        let file = fs::OpenOptions::new().write(true).open(&scene.file).unwrap();
+        file.set_len(file.metadata().unwrap().len() - cut).unwrap();
+        let checked = Connection::open(&scene.file)
+            .and_then(|connection| connection.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0)));
+        assert!(checked.as_deref() != Ok("ok"), "{cut} bytes that are missing are not found");
+    }
+}
+
+/// The system ends all locks of a process on a file when it closes any file of the same path. Without them another process
+/// takes itself for the last, and removes a log that this one writes into.
+#[test]
+fn looking_at_the_header_keeps_the_locks_of_this_process() {
+    let scene = Scene::filled();
+    let connection = with_sums(&scene.file);
+    assert_eq!(rows(&connection).unwrap().len() as i64, ROWS);
+    let process = format!(" {} ", std::process::id());
+    let inode = format!(":{} ", fs::metadata(&scene.file).unwrap().ino());
+    let locks = || {
+        let all = fs::read_to_string("/proc/locks").unwrap();
+        all.lines().filter(|lock| lock.contains(&process) && lock.contains(&inode)).count()
+    };
+    assert_eq!(locks(), 1, "a connection with a log holds one");
+    mark(&connection).unwrap();
+    assert!(are_in(&connection).unwrap());
+    assert_eq!(locks(), 1);
+    drop(fs::File::open(&scene.file).unwrap());
+    assert_eq!(locks(), 0, "so it is that closing a file ends them");
+}
+
+#[test]
 fn page_in_the_place_of_another_is_found() {
     let scene = Scene::filled();
     let mut bytes = fs::read(&scene.file).unwrap();
@@ -136,8 +169,8 @@ fn files_of_other_programs_are_read_and_written_as_they_are() {
     fill(&without_sums(&scene.file));
     let connection = with_sums(&scene.file);
     connection.execute("DELETE FROM reading WHERE at >= 100", []).unwrap();
+    assert!(!are_in(&connection).unwrap());
     connection.close().unwrap();
-    assert!(!are_in(&scene.file).unwrap());
     assert_eq!(rows(&without_sums(&scene.file)).unwrap().len(), 100);
 }
 
@@ -150,7 +183,7 @@ fn rewriting_a_file_gives_it_sums_while_another_connection_is_open() {
     let connection = Connection::open(&scene.file).unwrap();
     reserve(&connection).unwrap();
     connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
-    assert!(are_in(&scene.file).unwrap());
+    assert!(are_in(&connection).unwrap());
     other.execute("DELETE FROM reading WHERE at >= 100", []).unwrap();
     other.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
     let sound: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
@@ -168,8 +201,8 @@ fn copies_have_sums_also_of_what_was_in_the_log() {
     copy.execute_batch("PRAGMA page_size = 1024").unwrap();
     mark(&copy).unwrap();
     Backup::new(&source, &mut copy).unwrap().run_to_completion(16, std::time::Duration::ZERO, None).unwrap();
+    assert!(are_in(&copy).unwrap());
     copy.close().unwrap();
-    assert!(are_in(&to).unwrap());
     assert_eq!(rows(&Connection::open(&to).unwrap()).unwrap(), rows(&source).unwrap());
 }
 

@@ -392,10 +392,13 @@ fn write_group(connection: &Connection, waiting: &mut Waiting<Job>, first: Trans
 fn rewrite(connection: &Connection) -> Result<()> {
     // The copy that is made must not lie in memory.
     connection.execute_batch(UNDO_IN_FILES)?;
+    // Right before it: setting the size of pages takes the wish for room back.
+    page_sums::reserve(connection)?;
     let rewritten = connection.execute_batch("VACUUM");
     connection.execute_batch(UNDO_IN_MEMORY)?;
     rewritten?;
-    empty_log(connection)
+    empty_log(connection)?;
+    Ok(page_sums::mark(connection)?)
 }
 
 /// Moves everything from the write-ahead log into the file, and closes both.

@@ -67,6 +67,28 @@ async fn closed_database_is_whole_without_its_log_and_refuses_operations() {
 }
 
 #[tokio::test]
+async fn file_of_before_page_checksums_gets_them_when_it_is_rewritten() {
+    let scene = Scene::begin().await;
+    scene.db.clone().close().await.expect("closed");
+    let old = scene.path.with_file_name("old.db");
+    {
+        let without = Connection::open(&old).expect("a file");
+        without
+            .execute_batch("PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; CREATE TABLE other (x)")
+            .expect("made");
+        assert!(!page_sums::are_in(&without).expect("a header"));
+    }
+    let open = || Db::open("users", Address::File(old.clone()), Limits::default(), TABLE);
+    let db = open().await.expect("a database");
+    let Engine::Sqlite(sqlite) = &db.engine else { panic!("a file") };
+    sqlite.rewrite().await.expect("rewritten");
+    db.close().await.expect("closed");
+    let file = Connection::open(&old).expect("a file");
+    assert!(page_sums::are_in(&file).expect("a header"));
+    assert_eq!(count_in(&old), 0);
+}
+
+#[tokio::test]
 async fn closing_next_to_a_reader_of_another_program_fails_and_loses_nothing() {
     let scene = Scene::begin().await;
     let reader = Connection::open(&scene.path).expect("a database");
