@@ -20,7 +20,6 @@ mod forms;
 mod guides;
 mod harness;
 mod held_rows;
-mod hostile_clients;
 mod identity;
 mod journey;
 mod keeping;
