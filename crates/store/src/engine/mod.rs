@@ -9,6 +9,7 @@
 mod address;
 pub(crate) mod backup;
 mod blocking;
+mod body;
 mod check;
 mod counts;
 mod deadlines;
@@ -24,9 +25,11 @@ mod row_texts;
 mod sqlite;
 mod statement;
 
+use std::any::type_name;
 use std::hash::Hash;
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use runtime::HashMap;
 
 pub use address::{Address, Limits};
@@ -43,6 +46,7 @@ pub use row::{Columns, FromColumn, Row};
 pub(crate) use sqlite::file::open_to_read;
 pub use statement::Tx;
 
+use self::body::{Answer, Body};
 use self::operations::Operations;
 use self::postgres::Writing;
 use crate::error::Result;
@@ -88,20 +92,9 @@ impl Db {
         T: Send + 'static,
         F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
     {
-        self.operations.observe::<F, _>(self.read_snapshot(work)).await
-    }
-
-    // Boxed where it goes to PostgreSQL, here and below: what waits for a server is ten times as large as what SQLite needs,
-    // and everything that waits for either would be as large.
-    async fn read_snapshot<T, F>(&self, work: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
-    {
-        match self.engine.clone() {
-            Engine::Sqlite(sqlite) => sqlite.read(work).await,
-            Engine::Postgres(postgres) => Box::pin(postgres.read(self.work, work)).await,
-        }
+        let answer = Answer::none_yet();
+        self.run(type_name::<F>(), Manner::Read, answer.to(work)).await?;
+        answer.take()
     }
 
     /// Reads with one statement, which is a consistent snapshot by itself: PostgreSQL is spared BEGIN and COMMIT.
@@ -110,13 +103,9 @@ impl Db {
         T: Send + 'static,
         F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
     {
-        let work = async {
-            match self.engine.clone() {
-                Engine::Sqlite(sqlite) => sqlite.read(work).await,
-                Engine::Postgres(postgres) => Box::pin(postgres.read_single(self.work, work)).await,
-            }
-        };
-        self.operations.observe::<F, _>(work).await
+        let answer = Answer::none_yet();
+        self.run(type_name::<F>(), Manner::ReadSingle, answer.to(work)).await?;
+        answer.take()
     }
 
     /// Reads with one statement that finds its few rows by an index, as every request does to know its caller.
@@ -128,13 +117,22 @@ impl Db {
         T: Send + 'static,
         F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
     {
-        let work = async {
-            match &self.engine {
-                Engine::Sqlite(sqlite) => sqlite.look_up(&work),
-                Engine::Postgres(postgres) => Box::pin(postgres.read_single(self.work, work)).await,
-            }
-        };
-        self.operations.observe::<F, _>(work).await
+        let answer = Answer::none_yet();
+        self.run(type_name::<F>(), Manner::LookUp, answer.to(work)).await?;
+        answer.take()
+    }
+
+    /// Reads with one statement that finds its few rows by an index, in less than a second whatever else the database is
+    /// asked: on PostgreSQL on connections that nothing else uses.
+    pub(crate) async fn probe<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: AsyncFn(&Tx<'_>) -> Result<T> + Clone + Send + 'static,
+    {
+        let answer = Answer::none_yet();
+        let again = answer.to(work.clone());
+        self.run(type_name::<F>(), Manner::Probe { again }, answer.to(work)).await?;
+        answer.take()
     }
 
     /// Writes in one transaction. When this returns `Ok`, the effects are durable; when it returns an error, there
@@ -148,7 +146,9 @@ impl Db {
         T: Send + 'static,
         F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
     {
-        self.write_as(Writing { work: self.work, owner: None }, work).await
+        let answer = Answer::none_yet();
+        self.run(type_name::<F>(), Manner::Write(self.of_everybody()), answer.to(work)).await?;
+        answer.take()
     }
 
     /// The same for a write that waits for rows of one owner alone, such as a patient. On PostgreSQL few of them run at the
@@ -158,26 +158,9 @@ impl Db {
         T: Send + 'static,
         F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
     {
-        self.write_as(self.of_owner(owner), work).await
-    }
-
-    fn of_owner<'owner>(&self, owner: &'owner str) -> Writing<'owner> {
-        let work = if self.work == Work::Request { Work::OneOwner } else { self.work };
-        Writing { work, owner: Some(owner) }
-    }
-
-    async fn write_as<T, F>(&self, kind: Writing<'_>, work: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
-    {
-        let work = async {
-            match &self.engine {
-                Engine::Sqlite(sqlite) => sqlite.write(work).await,
-                Engine::Postgres(postgres) => Box::pin(postgres.write(kind, work)).await,
-            }
-        };
-        self.operations.observe::<F, _>(work).await
+        let answer = Answer::none_yet();
+        self.run(type_name::<F>(), Manner::Write(self.of_owner(owner)), answer.to(work)).await?;
+        answer.take()
     }
 
     /// Writes with one statement, which is a transaction by itself: PostgreSQL is spared BEGIN and COMMIT.
@@ -186,7 +169,9 @@ impl Db {
         T: Send + 'static,
         F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
     {
-        self.write_single_as(Writing { work: self.work, owner: None }, work).await
+        let answer = Answer::none_yet();
+        self.run(type_name::<F>(), Manner::WriteSingle(self.of_everybody()), answer.to(work)).await?;
+        answer.take()
     }
 
     /// The same for a write that waits for rows of one owner alone; see [`Db::write_of`].
@@ -195,21 +180,31 @@ impl Db {
         T: Send + 'static,
         F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
     {
-        self.write_single_as(self.of_owner(owner), work).await
+        let answer = Answer::none_yet();
+        self.run(type_name::<F>(), Manner::WriteSingle(self.of_owner(owner)), answer.to(work)).await?;
+        answer.take()
     }
 
-    async fn write_single_as<T, F>(&self, kind: Writing<'_>, work: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
-    {
-        let work = async {
+    fn of_everybody(&self) -> Writing<'static> {
+        Writing { work: self.work, owner: None }
+    }
+
+    fn of_owner<'owner>(&self, owner: &'owner str) -> Writing<'owner> {
+        let work = if self.work == Work::Request { Work::OneOwner } else { self.work };
+        Writing { work, owner: Some(owner) }
+    }
+
+    /// Runs an operation, counted under the name of the function that wrote the closure of this type. Boxed, because each
+    /// crate compiles for itself what it awaits, down to the first box.
+    fn run<'run>(&'run self, closure: &'static str, manner: Manner<'run>, body: Body) -> BoxFuture<'run, Result<()>> {
+        let work = async move {
             match &self.engine {
-                Engine::Sqlite(sqlite) => sqlite.write(work).await,
-                Engine::Postgres(postgres) => Box::pin(postgres.write_single(kind, work)).await,
+                Engine::Sqlite(sqlite) => on_sqlite(sqlite, manner, body).await,
+                // Boxed: what waits for a server is ten times as large as what SQLite needs.
+                Engine::Postgres(postgres) => Box::pin(on_postgres(postgres, self.work, manner, body)).await,
             }
         };
-        self.operations.observe::<F, _>(work).await
+        Box::pin(self.operations.observe(closure, work))
     }
 
     /// Sends a wake-up to all nodes that listen; on SQLite there are none.
@@ -270,24 +265,10 @@ impl Db {
             .await?;
             Ok(found)
         };
+        let answer = Answer::none_yet();
         // Named by the closure of the caller.
-        self.operations.observe::<R, _>(self.read_snapshot(work)).await
-    }
-
-    /// Reads with one statement that finds its few rows by an index, in less than a second whatever else the database is
-    /// asked: on PostgreSQL on connections that nothing else uses.
-    pub(crate) async fn probe<T, F>(&self, work: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: AsyncFn(&Tx<'_>) -> Result<T> + Clone + Send + 'static,
-    {
-        let work = async {
-            match &self.engine {
-                Engine::Sqlite(sqlite) => sqlite.look_up(&work),
-                Engine::Postgres(postgres) => Box::pin(postgres.probe(work)).await,
-            }
-        };
-        self.operations.observe::<F, _>(work).await
+        self.run(type_name::<R>(), Manner::Read, answer.to(work)).await?;
+        answer.take()
     }
 
     /// Asks the smallest question, which fails where nothing can be read.
@@ -343,6 +324,37 @@ impl Db {
     /// Prepares a statement without running it: how the tests show that a text is understood by both engines.
     pub async fn prepare(&self, text: &'static str) -> Result<()> {
         self.read(async move |tx| tx.prepare(text).await).await
+    }
+}
+
+/// How an operation runs.
+enum Manner<'owner> {
+    Read,
+    ReadSingle,
+    LookUp,
+    /// The same statements once more, for a second question where the first gets no answer.
+    Probe {
+        again: Body,
+    },
+    Write(Writing<'owner>),
+    WriteSingle(Writing<'owner>),
+}
+
+async fn on_sqlite(sqlite: &sqlite::Sqlite, manner: Manner<'_>, mut body: Body) -> Result<()> {
+    match manner {
+        Manner::Read | Manner::ReadSingle => sqlite.read(body).await,
+        Manner::LookUp | Manner::Probe { .. } => sqlite.look_up(&mut *body),
+        Manner::Write(_) | Manner::WriteSingle(_) => sqlite.write(body).await,
+    }
+}
+
+async fn on_postgres(postgres: &postgres::Postgres, work: Work, manner: Manner<'_>, body: Body) -> Result<()> {
+    match manner {
+        Manner::Read => postgres.read(work, body).await,
+        Manner::ReadSingle | Manner::LookUp => postgres.read_single(work, body).await,
+        Manner::Probe { again } => postgres.probe(body, again).await,
+        Manner::Write(kind) => postgres.write(kind, body).await,
+        Manner::WriteSingle(kind) => postgres.write_single(kind, body).await,
     }
 }
 

@@ -86,9 +86,9 @@ impl Operations {
         self.database
     }
 
-    /// Runs an operation, counted and in a span under the name of the function that wrote the closure `F`.
-    pub async fn observe<F, T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
-        let operation = self.of_type(std::any::type_name::<F>());
+    /// Runs an operation, counted and in a span under the name of the function that wrote the closure of this type.
+    pub async fn observe(&self, closure: &'static str, work: impl Future<Output = Result<()>>) -> Result<()> {
+        let operation = self.of_type(closure);
         #[cfg(any(test, feature = "planned-failures"))]
         let work = self.planned_failures.run(&operation.name, work);
         let span = tracing::debug_span!("store", database = self.database, operation = operation.name);

@@ -47,6 +47,7 @@ use self::flight::{Flight, Mode};
 use self::held::Held;
 use self::lanes::{Lanes, Place};
 pub(super) use self::wake_ups::listen;
+use super::body::{Body, Statements};
 use super::counts::PoolCounts;
 use super::deadlines::{LONGEST_UNWATCHED, SUSPICIOUS, TRY_AGAIN_WITHIN, Work};
 use super::statement::Tx;
@@ -92,61 +93,44 @@ impl std::fmt::Debug for Postgres {
 }
 
 /// How a transaction ended that may be tried again.
-enum Attempt<T> {
+enum Attempt {
     /// It ended, and trying again would be wrong.
-    Ended(Result<T>),
+    Ended(Result<()>),
     /// Nothing of it has happened.
     Again(StoreError),
 }
 
 impl Postgres {
     /// Reads in one snapshot; once more on another connection when the first one broke.
-    pub(super) async fn read<T, F>(&self, kind: Work, work: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
-    {
-        self.guarded(self.operations.run(async move |place| read(&place, Mode::Snapshot(kind), &work).await)).await
+    pub(super) async fn read(&self, kind: Work, body: Body) -> Result<()> {
+        self.guarded(self.operations.run(async move |place| read(&place, Mode::Snapshot(kind), body).await)).await
     }
 
     /// Reads with one statement, which is a snapshot by itself.
-    pub(super) async fn read_single<T, F>(&self, kind: Work, work: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
-    {
+    pub(super) async fn read_single(&self, kind: Work, body: Body) -> Result<()> {
         let mode = self.mode_of_single(kind);
-        self.guarded(self.operations.run(async move |place| read(&place, mode, &work).await)).await
+        self.guarded(self.operations.run(async move |place| read(&place, mode, body).await)).await
     }
 
     /// Writes with one statement. It is not tried again: where its answer was lost, it may have been carried out.
-    pub(super) async fn write_single<T, F>(&self, kind: Writing<'_>, mut work: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
-    {
+    pub(super) async fn write_single(&self, kind: Writing<'_>, mut body: Body) -> Result<()> {
         if self.mode_of_single(kind.work) != Mode::Single {
-            return self.write(kind, work).await;
+            return self.write(kind, body).await;
         }
         let work = async move |place: Arc<Place>| {
             let client = connect(&place).await?;
             let flight = Flight::begin(client.clone(), Mode::Single);
-            let tx = Tx::on_postgres(&flight);
-            let answer = work(&tx).await;
+            let ended = body.run(&Tx::on_postgres(&flight)).await;
             flight.end();
-            if answer.is_err() {
+            if ended.is_err() {
                 place.pool().close_older(&client);
             }
-            answer
+            ended
         };
         self.run_write(kind.owner, work).await
     }
 
-    pub(super) async fn write<T, F>(&self, kind: Writing<'_>, mut work: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
-    {
+    pub(super) async fn write(&self, kind: Writing<'_>, mut body: Body) -> Result<()> {
         let mode = Mode::Write(kind.work);
         let work = async move |place: Arc<Place>| {
             let begun = Instant::now();
@@ -154,7 +138,7 @@ impl Postgres {
             // At once and without a pause: the one that was met has ended by the time this is reported, and waits for
             // row locks are in the server.
             for _ in 0..TRIES {
-                match write_once(&place, mode, &mut work).await {
+                match write_once(&place, mode, &mut *body).await {
                     Attempt::Ended(ended) => return ended,
                     Attempt::Again(error) => last = error,
                 }
@@ -187,10 +171,9 @@ impl Postgres {
 
     /// Runs what writes. A caller that goes away ends it: at once while it waits for a connection, and after some time when
     /// it has begun.
-    async fn run_write<T, F>(&self, owner: Option<&str>, work: F) -> Result<T>
+    async fn run_write<F>(&self, owner: Option<&str>, work: F) -> Result<()>
     where
-        T: Send + 'static,
-        F: AsyncFnOnce(Arc<Place>) -> Result<T> + Send + 'static,
+        F: AsyncFnOnce(Arc<Place>) -> Result<()> + Send + 'static,
     {
         let place = self.guarded(self.operations.lanes.place(owner)).await?;
         let running = self.operations.spawn(place, work);
@@ -238,20 +221,18 @@ impl Postgres {
 
 impl Connections {
     /// Runs work on a lane; it ends when the caller goes away, and what the server does for it is cancelled.
-    async fn run<T, F>(&self, work: F) -> Result<T>
+    async fn run<F>(&self, work: F) -> Result<()>
     where
-        T: Send + 'static,
-        F: AsyncFnOnce(Arc<Place>) -> Result<T> + Send + 'static,
+        F: AsyncFnOnce(Arc<Place>) -> Result<()> + Send + 'static,
     {
         let place = self.lanes.place(None).await?;
         // Otherwise a request that was broken off would leave a long read running, and a place taken.
         self.spawn(place, work).ended().await
     }
 
-    fn spawn<T, F>(&self, place: Place, work: F) -> OnLane<T>
+    fn spawn<F>(&self, place: Place, work: F) -> OnLane
     where
-        T: Send + 'static,
-        F: AsyncFnOnce(Arc<Place>) -> Result<T> + Send + 'static,
+        F: AsyncFnOnce(Arc<Place>) -> Result<()> + Send + 'static,
     {
         let lane = place.lane();
         let (result, leave) = Left::new();
@@ -264,13 +245,13 @@ impl Connections {
 type Begin = Box<dyn FnOnce() -> LocalBoxFuture<'static, ()> + Send>;
 
 /// Work on a lane, which ends when this is dropped.
-struct OnLane<T> {
+struct OnLane {
     task: AbortOnDropHandle<()>,
-    result: Left<Result<T>>,
+    result: Left<Result<()>>,
 }
 
-impl<T> OnLane<T> {
-    async fn ended(self) -> Result<T> {
+impl OnLane {
+    async fn ended(self) -> Result<()> {
         let stopped = || StoreError::Database("store work stopped".to_owned());
         joined(self.task.await.map(|()| self.result.take().unwrap_or_else(|| Err(stopped()))))
     }
@@ -280,49 +261,49 @@ fn joined<T>(ended: std::result::Result<Result<T>, impl std::fmt::Display>) -> R
     ended.unwrap_or_else(|error| Err(StoreError::Database(format!("store work stopped: {error}"))))
 }
 
-async fn read<T>(place: &Arc<Place>, mode: Mode, work: &impl AsyncFn(&Tx<'_>) -> Result<T>) -> Result<T> {
+async fn read(place: &Arc<Place>, mode: Mode, mut body: Body) -> Result<()> {
     let begun = Instant::now();
-    match read_once(place, mode, work).await {
+    match read_once(place, mode, &mut *body).await {
         // A read has no effects, so a second one is as good as the first. Once is enough: the broken connection took
         // those of its age with it, so the next one is new.
-        Err(StoreError::Unavailable(_)) if begun.elapsed() < TRY_AGAIN_WITHIN => read_once(place, mode, work).await,
-        answer => answer,
+        Err(StoreError::Unavailable(_)) if begun.elapsed() < TRY_AGAIN_WITHIN => {
+            read_once(place, mode, &mut *body).await
+        }
+        ended => ended,
     }
 }
 
-async fn read_once<T>(place: &Arc<Place>, mode: Mode, work: &impl AsyncFn(&Tx<'_>) -> Result<T>) -> Result<T> {
+async fn read_once(place: &Arc<Place>, mode: Mode, body: &mut dyn Statements) -> Result<()> {
     let client = connect(place).await?;
     let flight = Flight::begin(client.clone(), mode);
-    let tx = Tx::on_postgres(&flight);
-    let answer = work(&tx).await;
+    let ended = body.run(&Tx::on_postgres(&flight)).await;
     flight.end();
-    if answer.is_err() {
+    if ended.is_err() {
         place.pool().close_older(&client);
     }
-    answer
+    ended
 }
 
-async fn write_once<T>(place: &Arc<Place>, mode: Mode, work: &mut impl AsyncFnMut(&Tx<'_>) -> Result<T>) -> Attempt<T> {
+async fn write_once(place: &Arc<Place>, mode: Mode, body: &mut dyn Statements) -> Attempt {
     let client = match connect(place).await {
         Ok(client) => client,
         // Not again: waiting for a connection has already taken as long as an operation may wait.
         Err(error) => return Attempt::Ended(Err(error)),
     };
     let flight = Flight::begin(client.clone(), mode);
-    let tx = Tx::on_postgres(&flight);
-    let worked = work(&tx).await;
+    let worked = body.run(&Tx::on_postgres(&flight)).await;
     let attempt = ended(flight, worked).await;
-    if !matches!(attempt, Attempt::Ended(Ok(_))) {
+    if !matches!(attempt, Attempt::Ended(Ok(()))) {
         place.pool().close_older(&client);
     }
     attempt
 }
 
 /// Commits what has worked, and ends what has not.
-async fn ended<T>(flight: Flight, worked: Result<T>) -> Attempt<T> {
+async fn ended(flight: Flight, worked: Result<()>) -> Attempt {
     match worked {
-        Ok(answer) => match flight.commit().await {
-            Ok(()) => Attempt::Ended(Ok(answer)),
+        Ok(()) => match flight.commit().await {
+            Ok(()) => Attempt::Ended(Ok(())),
             Err(failure) if failure.is_undone => again_or_ended(failure.error),
             Err(failure) => Attempt::Ended(Err(failure.error)),
         },
@@ -336,7 +317,7 @@ async fn ended<T>(flight: Flight, worked: Result<T>) -> Attempt<T> {
     }
 }
 
-fn again_or_ended<T>(error: StoreError) -> Attempt<T> {
+fn again_or_ended(error: StoreError) -> Attempt {
     match error {
         StoreError::Unavailable(_) => Attempt::Again(error),
         error => Attempt::Ended(Err(error)),

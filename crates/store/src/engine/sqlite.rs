@@ -14,6 +14,7 @@ use rusqlite::config::DbConfig;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::blocking::blocking;
+use super::body::{Body, Statements};
 use super::counts::{self, PoolCounts};
 use super::durations::Durations;
 use super::migrate::{Migrations, Target, text_for};
@@ -65,9 +66,6 @@ struct Idle {
     connections: Mutex<Option<Vec<Connection>>>,
 }
 
-/// The work of a transaction; an error asks for a rollback and says nothing more, for the caller is informed elsewhere.
-type Work = dyn FnMut(&Tx<'_>) -> std::result::Result<(), ()> + Send;
-
 /// What waits for the writer.
 enum Job {
     /// A transaction, to be committed with others.
@@ -80,10 +78,12 @@ enum Job {
 
 /// A transaction that waits for the writer.
 struct Transaction {
-    /// Does the work behind a savepoint; `Err` rolls it back.
-    run: Box<Work>,
-    /// Informs the caller how it ended, once the group is committed or has failed.
-    finish: Box<dyn FnOnce(Result<()>) + Send>,
+    /// Runs behind a savepoint; an error of it rolls that back.
+    body: Body,
+    /// How the body ended; nothing where it was not begun.
+    ended: Option<Result<()>>,
+    /// Informs the caller, once the group is committed or has failed.
+    reply: oneshot::Sender<Result<()>>,
 }
 
 impl Sqlite {
@@ -110,60 +110,36 @@ impl Sqlite {
         Ok(Sqlite { writer, readers: Arc::new(readers), room })
     }
 
-    pub(super) async fn read<T, F>(self, work: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
-    {
+    pub(super) async fn read(&self, mut body: Body) -> Result<()> {
         let permit = self.readers.permit().await?;
+        let readers = self.readers.clone();
         blocking(move || {
             let _permit = permit;
-            let connection = self.readers.idle.take()?;
+            let connection = readers.idle.take()?;
             // All statements of the work see one state, while the writer goes on.
             connection.execute_batch("BEGIN")?;
-            let answer = at_once(work(&Tx::on_sqlite(&connection)));
+            let ended = at_once(body.run(&Tx::on_sqlite(&connection)));
             connection.execute_batch("COMMIT")?;
             // Not after a failure of BEGIN or COMMIT, nor after a panic: the connection is dropped then, so the next
             // operation never finds a transaction open.
-            self.readers.idle.put_back(connection);
-            answer
+            readers.idle.put_back(connection);
+            ended
         })
         .await
     }
 
-    pub(super) fn look_up<T>(&self, work: &impl AsyncFn(&Tx<'_>) -> Result<T>) -> Result<T> {
+    pub(super) fn look_up(&self, body: &mut dyn Statements) -> Result<()> {
         let connection = self.readers.idle_for_look_ups.take()?;
-        let answer = at_once(work(&Tx::on_sqlite(&connection)));
+        let ended = at_once(body.run(&Tx::on_sqlite(&connection)));
         self.readers.idle_for_look_ups.put_back(connection);
-        answer
+        ended
     }
 
-    pub(super) async fn write<T, F>(&self, mut work: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
-    {
-        let (reply, answer) = oneshot::channel();
-        let outcome: Arc<Mutex<Option<Result<T>>>> = Arc::new(Mutex::new(None));
-        let written = outcome.clone();
-        let run = Box::new(move |tx: &Tx<'_>| {
-            // One operation that panics must not end the thread that everybody writes through.
-            let result = catch_unwind(AssertUnwindSafe(|| at_once(work(tx))))
-                .unwrap_or_else(|_| Err(StoreError::Database("store work panicked".to_owned())));
-            let ended = if result.is_ok() { Ok(()) } else { Err(()) };
-            *written.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-            ended
-        });
-        let finish = Box::new(move |committed: Result<()>| {
-            let result = outcome.lock().unwrap_or_else(PoisonError::into_inner).take();
-            // Nothing is there where the savepoint failed, since the work was then not begun.
-            let result = result.unwrap_or_else(|| Err(StoreError::Unavailable("not run".to_owned())));
-            // A caller that no longer listens has been cut off; the work is done all the same.
-            // The commit decides: what worked in a group that was not committed has no effects.
-            let _ = reply.send(committed.and(result));
-        });
-        self.writer.add(Job::Transaction(Transaction { run, finish })).await.map_err(|_| stopped())?;
-        answer.await.unwrap_or_else(|_| Err(stopped()))
+    pub(super) async fn write(&self, body: Body) -> Result<()> {
+        let (reply, ended) = oneshot::channel();
+        let transaction = Transaction { body, ended: None, reply };
+        self.writer.add(Job::Transaction(transaction)).await.map_err(|_| stopped())?;
+        ended.await.unwrap_or_else(|_| Err(stopped()))
     }
 
     /// How many readers there are and what waits for one; look-ups have connections of their own and wait for none.
@@ -212,6 +188,25 @@ impl Sqlite {
         let (reply, answer) = oneshot::channel();
         self.writer.add(Job::Close(reply)).await.map_err(|_| stopped())?;
         answer.await.unwrap_or_else(|_| Err(stopped()))
+    }
+}
+
+impl Transaction {
+    /// Runs the body, and keeps how it ended; false when what it did is to be undone.
+    fn run(&mut self, tx: &Tx<'_>) -> bool {
+        // One operation that panics must not end the thread that everybody writes through.
+        let ended = catch_unwind(AssertUnwindSafe(|| at_once(self.body.run(tx))))
+            .unwrap_or_else(|_| Err(StoreError::Database("store work panicked".to_owned())));
+        self.ended.insert(ended).is_ok()
+    }
+
+    /// Informs the caller how the group of transactions ended, and this one in it.
+    fn finish(self, committed: Result<()>) {
+        // Nothing is there where the savepoint failed, since the work was then not begun.
+        let ended = self.ended.unwrap_or_else(|| Err(StoreError::Unavailable("not run".to_owned())));
+        // A caller that no longer listens has been cut off; the work is done all the same.
+        // The commit decides: what worked in a group that was not committed has no effects.
+        let _ = self.reply.send(committed.and(ended));
     }
 }
 
@@ -276,7 +271,7 @@ impl Target for Connection {
 
 /// The outcome of store work. It runs on SQLite, where each statement is answered when it is asked, so there is nothing
 /// to wait for.
-fn at_once<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+fn at_once(work: impl Future<Output = Result<()>>) -> Result<()> {
     match pin!(work).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answer) => answer,
         Poll::Pending => Err(StoreError::Database("store work waits for something that is no statement".to_owned())),
@@ -334,7 +329,7 @@ fn serve(connection: &mut Option<Connection>, job: Job, waiting: &mut Waiting<Jo
         match job {
             Job::Transaction(first) => match open {
                 Ok(connection) => next = write_group(connection, waiting, first, room),
-                Err(closed) => (first.finish)(Err(closed)),
+                Err(closed) => first.finish(Err(closed)),
             },
             // A caller that no longer listens has been cut off; the work is done all the same.
             Job::Rewrite(reply) => drop(reply.send(open.and_then(rewrite))),
@@ -349,7 +344,7 @@ fn write_group(connection: &Connection, waiting: &mut Waiting<Job>, first: Trans
     // process has written since, and fail however long it would wait.
     if let Err(error) = connection.execute_batch("BEGIN IMMEDIATE") {
         // Only the one at hand: those that wait have a group of their own, which may find the file free.
-        (first.finish)(Err(error.into()));
+        first.finish(Err(error.into()));
         return None;
     }
     let started = Instant::now();
@@ -358,7 +353,7 @@ fn write_group(connection: &Connection, waiting: &mut Waiting<Job>, first: Trans
     let mut other = None;
     while let Some(mut transaction) = next.take() {
         run_behind_savepoint(connection, &mut transaction);
-        finished.push(transaction.finish);
+        finished.push(transaction);
         // A disk that is full undoes the whole group at once. What came after it would be committed by itself, and its
         // caller be informed that it was not.
         if connection.is_autocommit() {
@@ -381,8 +376,8 @@ fn write_group(connection: &Connection, waiting: &mut Waiting<Job>, first: Trans
     // Everybody in the group is informed, also those whose work had failed anyway: each asks for its own answer only
     // after the commit.
     let failure = committed.err().map(|error| StoreError::from(error).to_string());
-    for finish in finished {
-        finish(failure.clone().map_or(Ok(()), |message| Err(StoreError::Unavailable(message))));
+    for transaction in finished {
+        transaction.finish(failure.clone().map_or(Ok(()), |message| Err(StoreError::Unavailable(message))));
     }
     other
 }
@@ -422,7 +417,7 @@ fn run_behind_savepoint(connection: &Connection, job: &mut Transaction) {
     if step("SAVEPOINT job").is_err() {
         return;
     }
-    if (job.run)(&Tx::on_sqlite(connection)).is_err() {
+    if !job.run(&Tx::on_sqlite(connection)) {
         let _ = step("ROLLBACK TO job");
     }
     // After ROLLBACK TO the savepoint is still open, and the next one would lie inside it.

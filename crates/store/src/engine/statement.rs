@@ -80,23 +80,32 @@ impl<'connection> Tx<'connection> {
         mut read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
         let mut answers = Vec::new();
+        let mut collect = |row: &Row<'_>| {
+            answers.push(read(row)?);
+            Ok(())
+        };
+        self.rows(text, params, &mut collect).await?;
+        Ok(answers)
+    }
+
+    /// Runs a query and hands over its rows as they come. Without the types of its caller, so that it is compiled once.
+    async fn rows(
+        &self,
+        text: &'static str,
+        params: &[&dyn Param],
+        each: &mut dyn FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
         match self.0 {
             On::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(&sqlite_text(text))?;
                 let mut rows = statement.query(&sqlite_params(params)[..])?;
                 while let Some(row) = rows.next()? {
-                    answers.push(read(&Row::Sqlite(row))?);
+                    each(&Row::Sqlite(row))?;
                 }
+                Ok(())
             }
-            On::Postgres(flight) => {
-                let collect = |row: &Row<'_>| {
-                    answers.push(read(row)?);
-                    Ok(())
-                };
-                flight.query(text, params, collect).await?;
-            }
+            On::Postgres(flight) => flight.query(text, params, each).await,
         }
-        Ok(answers)
     }
 
     /// Runs a query that returns at most one row.

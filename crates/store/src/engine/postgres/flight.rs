@@ -134,7 +134,7 @@ impl Flight {
         &self,
         text: &'static str,
         params: &[&dyn Param],
-        mut read: impl FnMut(&Row<'_>) -> Result<()>,
+        each: &mut dyn FnMut(&Row<'_>) -> Result<()>,
     ) -> Result<()> {
         let turn = self.order.lock().await;
         let statement = self.prepared(text).await?;
@@ -150,7 +150,7 @@ impl Flight {
         loop {
             let row = self.answered(rows.try_next()).await;
             let Some(row) = self.checked(row).await? else { return Ok(()) };
-            read(&Row::Postgres(&row))?;
+            each(&Row::Postgres(&row))?;
         }
     }
 

@@ -11,8 +11,8 @@ use super::breaker::away;
 use super::flight::Mode;
 use super::open::PROBES;
 use super::{Attempt, Postgres, read, write_once};
+use crate::engine::body::{Answer, Body};
 use crate::engine::deadlines::{ASK_TWICE_AFTER, LONGEST_PROBE, LONGEST_RETURN, PROBE_EVERY, SUSPICIOUS, Work};
-use crate::engine::statement::Tx;
 use crate::error::Result;
 
 const ASK: &str = "SELECT version FROM schema_version";
@@ -22,40 +22,31 @@ const WRITE: &str = "UPDATE schema_version SET version = version
 
 impl Postgres {
     /// Reads with one statement, in less than a second; at once while it is known that the server does not answer.
-    pub(in crate::engine) async fn probe<T, F>(&self, work: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: AsyncFn(&Tx<'_>) -> Result<T> + Clone + Send + 'static,
-    {
+    pub(in crate::engine) async fn probe(&self, body: Body, again: Body) -> Result<()> {
         // One task asks meanwhile. Each question would open connections that nobody uses any more when the server is back,
         // and which it then has to serve before it gets to those that are new.
-        if self.breaker.counts().1 { Err(away()) } else { self.ask_twice(work).await }
+        if self.breaker.counts().1 { Err(away()) } else { self.ask_twice(body, again).await }
     }
 
-    async fn ask_twice<T, F>(&self, work: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: AsyncFn(&Tx<'_>) -> Result<T> + Clone + Send + 'static,
-    {
-        let again = work.clone();
-        let first = self.ask(work).boxed();
+    async fn ask_twice(&self, body: Body, again: Body) -> Result<()> {
+        let first = self.ask(body).boxed();
         let second = async {
             runtime::sleep(ASK_TWICE_AFTER).await;
             self.ask(again).await
         };
         // The one that got no answer is dropped, and its connection with it.
         let answered = runtime::timeout(LONGEST_PROBE, select_ok([first, second.boxed()])).await;
-        let (answer, _) = answered.map_err(|_| away())??;
+        answered.map_err(|_| away())??;
         self.breaker.note_answer();
-        Ok(answer)
+        Ok(())
     }
 
     /// Fails where nothing can be read or written, in less than a second for each.
     pub(in crate::engine) async fn check_writing(&self) -> Result<()> {
-        self.check_reading().await?;
-        let written = self.probes.run(async |place| {
-            let mut write = async |tx: &Tx<'_>| tx.execute(WRITE, &[]).await.map(drop);
-            match write_once(&place, Mode::Write(Work::Request), &mut write).await {
+        self.probe(ask_version(), ask_version()).await?;
+        let mut write = Answer::none_yet().to(async |tx| tx.execute(WRITE, &[]).await.map(drop));
+        let written = self.probes.run(async move |place| {
+            match write_once(&place, Mode::Write(Work::Request), &mut *write).await {
                 Attempt::Ended(ended) => ended,
                 Attempt::Again(error) => Err(error),
             }
@@ -63,17 +54,9 @@ impl Postgres {
         runtime::timeout(LONGEST_PROBE, written).await.map_err(|_| away())?
     }
 
-    async fn check_reading(&self) -> Result<()> {
-        self.probe(ask_version).await
-    }
-
-    async fn ask<T, F>(&self, work: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: AsyncFn(&Tx<'_>) -> Result<T> + Send + 'static,
-    {
+    async fn ask(&self, body: Body) -> Result<()> {
         let mode = self.mode_of_single(Work::Request);
-        self.probes.run(async move |place| read(&place, mode, &work).await).await
+        self.probes.run(async move |place| read(&place, mode, body).await).await
     }
 
     /// Asks whether the server is there, unless something was answered just now or somebody asks already. Opens the
@@ -84,7 +67,7 @@ impl Postgres {
         }
         let postgres = self.clone();
         drop(runtime::spawn("ask whether the database is there", async move {
-            if let Err(error) = postgres.ask_twice(ask_version).await {
+            if let Err(error) = postgres.ask_twice(ask_version(), ask_version()).await {
                 postgres.breaker.open();
                 tracing::error!(%error, "the database does not answer; requests that need it get 503");
                 // They lead to where nobody answers.
@@ -112,7 +95,7 @@ impl Postgres {
                 // One after the other, because the first may be lost on a link that was cut.
                 () = runtime::sleep(PROBE_EVERY) => {
                     if asked.len() < PROBES {
-                        asked.push(runtime::timeout(LONGEST_RETURN, self.ask(ask_version)).boxed());
+                        asked.push(runtime::timeout(LONGEST_RETURN, self.ask(ask_version())).boxed());
                     }
                 }
             }
@@ -120,6 +103,6 @@ impl Postgres {
     }
 }
 
-async fn ask_version(tx: &Tx<'_>) -> Result<()> {
-    tx.query_opt(ASK, &[], |row| row.get::<i64>(0)).await.map(drop)
+fn ask_version() -> Body {
+    Answer::none_yet().to(async |tx| tx.query_opt(ASK, &[], |row| row.get::<i64>(0)).await.map(drop))
 }
