@@ -3,7 +3,7 @@
 import os
 import tempfile
 
-from sources import circles, functions, ids_as_text, openings, rust, text, typescript
+from sources import circles, functions, ids_as_text, openings, rust, text, typescript, unboxed
 
 RUST_CIRCLES = {
     # By paths of the crate and of the parent, inside braces, by an alias.
@@ -95,6 +95,25 @@ mod tests { pub fn tested(id: &str) {} }
 """
 
 
+UNBOXED = """impl HealthDb {
+    pub async fn plain(&self) {}
+    pub(crate) async fn of_the_crate(&self) {}
+    pub fn at_once(&self) {}
+}
+#[boxed_futures]
+impl HealthDb {
+    pub async fn boxed(&self) {}
+}
+impl Other {
+    pub async fn of_another(&self) {}
+}
+#[cfg(test)]
+mod tests { impl HealthDb {
+    pub async fn tested(&self) {}
+} }
+"""
+
+
 OPENINGS = """//! A file.
 //! What follows is no opening.
 /// What it holds.
@@ -159,6 +178,8 @@ def run():
         expect("identifiers of other crates", ids_found_in("crates/bracelet/src/a.rs", IDS_AS_TEXT), []),
         expect("allowance", ids_found_in("crates/api/src/parameters.rs", "pub fn one(key: &str, id: &str) {}"), [("one", "id")]),
         expect("allowances that nothing needs", ids_as_text.unused({}), sorted(ids_as_text.ALLOWED)),
+        expect("functions without boxes", [name for _, _, name in unboxed.found(text.Text("crates/store/src/a.rs", UNBOXED))],
+               ["plain"]),
         expect("openings", list(openings.of(OPENINGS)), ["A file.", "What it holds.", "Whatever is left."]),
         expect("openings that ask", openings.counts({"a.rs": text.Text("a.rs", OPENINGS)}), (1, 3)),
         expect("lines of comments", (counted.comment_lines, counted.code_lines()), ({1, 2}, {1, 3})),

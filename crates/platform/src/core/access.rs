@@ -2,6 +2,7 @@
 //!
 //! What is not known answers "not found"; what is known but not the caller's answers "forbidden".
 
+use boxed_futures::boxed_futures;
 use store::{AccountId, ApiKeyId, Claim, ExportJob, Group, GroupCode, PatientAccess, PatientId, Role};
 
 use crate::core::Core;
@@ -260,6 +261,7 @@ pub(crate) fn require_scope(scope: &str, wanted: &str) -> Result<()> {
     Err(PlatformError::Forbidden(SCOPE_MISSING))
 }
 
+#[boxed_futures]
 impl Core {
     /// The group, when the caller may act on it.
     pub async fn group_access(&self, researcher: &Researcher, code: &GroupCode) -> Result<Group> {

@@ -8,6 +8,7 @@
 //! Messages about a patient are delivered in the order in which they were committed, also what another operation, here
 //! or on another node, has committed before: see `store/src/users/messages.rs`.
 
+use boxed_futures::boxed_futures;
 use futures::{StreamExt, TryStreamExt};
 use store::events::MessageKey;
 use store::{HealthMessage, PatientId, PendingHealthMessage};
@@ -25,6 +26,7 @@ enum Direction {
     ToUsers,
 }
 
+#[boxed_futures]
 impl Core {
     /// Delivers the message that an operation has committed, and what was committed before it about the same patient.
     pub(crate) async fn deliver(&self, message: HealthMessage) -> Result<()> {

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use boxed_futures::boxed_futures;
 use futures::Stream;
 use futures::stream::{self, StreamExt as _};
 use serde_json::json;
@@ -39,6 +40,7 @@ pub struct AfReading {
     pub hta_q: Option<i32>,
 }
 
+#[boxed_futures]
 impl Data {
     /// Returns the records of a patient whose windows begin in a range, ms, both ends included, in the order of time, a
     /// day at once. The export is in the audit log before any record leaves. Invalid when the range is reversed or

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use boxed_futures::boxed_futures;
 use store::{PatientId, SlotRow};
 use vitals::cells::{ActivityCell, BeatCell, DayCells, TemperatureCell, WindowCell};
 use vitals::registry::DataType;
@@ -54,6 +55,7 @@ pub struct ComplianceCounts {
     pub slots: BTreeMap<Section, u64>,
 }
 
+#[boxed_futures]
 impl Data {
     /// Counts of a patient's rows and slots. Invalid when the range is reversed or longer than
     /// [`LONGEST_RANGE_MS`].

@@ -9,6 +9,7 @@ use std::time::Duration;
 use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use boxed_futures::boxed_futures;
 use store::ObjectRead;
 
 use crate::core::error::{PlatformError, Result};
@@ -30,6 +31,7 @@ pub struct DownloadLink {
     pub signature: String,
 }
 
+#[boxed_futures]
 impl Data {
     /// Returns an address at which anyone who has it can fetch an object for a while.
     pub(crate) async fn download_url(&self, path: &str, name: &str, lifetime: Duration) -> Result<String> {

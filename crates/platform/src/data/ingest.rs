@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use boxed_futures::boxed_futures;
 pub use store::DeviceReport;
 use store::{Counts, SyncId, SyncOutcome};
 use vitals::content_hash::{ContentHash, SyncZone};
@@ -64,6 +65,7 @@ const UUID_CHARS: usize = 36;
 /// The longest text that describes a bracelet, in characters.
 const LONGEST_DEVICE_TEXT: usize = 100;
 
+#[boxed_futures]
 impl Data {
     /// Stores a sync of the caller's patient. When this returns, the counted rows are durable.
     pub async fn store_sync(&self, caller: &HealthCaller, body: SyncBody) -> Result<Receipt> {

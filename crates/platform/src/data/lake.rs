@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use boxed_futures::boxed_futures;
 use serde_json::json;
 use store::segment::{LakeSegment, SealedPeriod};
 use store::{GroupCode, PatientId, StoreError};
@@ -44,6 +45,7 @@ pub struct LakePage {
     pub unreadable: Vec<PatientId>,
 }
 
+#[boxed_futures]
 impl Data {
     /// The segments of a group's patients that were published after a number, at most so many. Those that are damaged in
     /// the catalog are left out, and their patients named.

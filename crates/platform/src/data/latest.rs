@@ -1,5 +1,6 @@
 //! Reading latest values and the newest NEWS score.
 
+use boxed_futures::boxed_futures;
 use runtime::HashMap;
 use vitals::latest::LatestValues;
 use vitals::news_timeline::{EntryPart, NewsEntry};
@@ -36,6 +37,7 @@ fn age_s(read_ms: i64, time_ms: i64) -> i64 {
     ((read_ms - time_ms) / 1000).max(0)
 }
 
+#[boxed_futures]
 impl Data {
     /// Latest values of patients with their NEWS scores; those without any value are left out.
     pub async fn latest_values(&self, patients: &Readable<Vec<PatientId>>) -> Result<HashMap<PatientId, LatestValues>> {

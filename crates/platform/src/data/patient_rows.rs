@@ -1,5 +1,6 @@
 //! The patients of a list, composed of both databases part by part.
 
+use boxed_futures::boxed_futures;
 use runtime::HashMap;
 use store::{Device, HealthPatient, Patient, PatientId};
 use vitals::latest::LatestValues;
@@ -28,6 +29,7 @@ pub struct PatientColumns {
     pub latest_values: bool,
 }
 
+#[boxed_futures]
 impl Data {
     /// The rows of patients, in their order. Best called with [`ROWS_AT_ONCE`]; who has been removed meanwhile is left out.
     /// A patient with damaged stored data has a row that says so, with what is sound.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use boxed_futures::boxed_futures;
 use futures::Stream;
 use futures::stream::{self, StreamExt as _};
 use vitals::block::Block;
@@ -49,6 +50,7 @@ const fn step_us(data_type: DataType) -> i64 {
     if data_type.is_waveform() { 15 * SECOND_US } else { 3600 * SECOND_US }
 }
 
+#[boxed_futures]
 impl Data {
     /// Returns the samples of a range in the order of time: a stream of pieces, each with one block for a channel. The
     /// first has been read, and the sealed files of the others were found, when this answers.

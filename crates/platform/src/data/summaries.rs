@@ -1,5 +1,6 @@
 //! Reading daily summaries: sections as they are stored, slots in packed form until they are written out.
 
+use boxed_futures::boxed_futures;
 use runtime::HashMap;
 use store::{PatientId, SlotRow, SummaryRow};
 use vitals::cells::DayCells;
@@ -127,6 +128,7 @@ impl ReadOfMany for DayOfPatients<'_> {
     }
 }
 
+#[boxed_futures]
 impl Data {
     /// The same day of several patients, in their order; also of those who have no data. Best called with
     /// [`PATIENTS_AT_ONCE`]. One that is damaged says so.

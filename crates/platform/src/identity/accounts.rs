@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use boxed_futures::boxed_futures;
 use store::{
     Account, AccountId, ApiKey, ApiKeyId, GroupCode, HealthChange, HealthMessage, NewPassword, Role, StoreError,
 };
@@ -53,6 +54,7 @@ pub struct NewApiKey {
     pub groups: Vec<GroupCode>,
 }
 
+#[boxed_futures]
 impl Identity {
     /// Creates an account; answers it and its password, which cannot be read again.
     pub async fn create_account(&self, new: NewAccount) -> Result<(Account, String)> {

@@ -2,6 +2,7 @@
 
 use std::sync::PoisonError;
 
+use boxed_futures::boxed_futures;
 use sha2::{Digest, Sha256};
 use store::ApiKeyId;
 
@@ -12,6 +13,7 @@ use crate::identity::Identity;
 /// Uses of a key within this time are noted once.
 const NOTE_USE_EVERY_MS: i64 = 60_000;
 
+#[boxed_futures]
 impl Identity {
     /// Returns who holds an API key. Unauthenticated when there is none such, or it or its account has ended.
     pub async fn researcher(&self, api_key: &str) -> Result<Researcher> {

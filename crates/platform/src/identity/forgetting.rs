@@ -1,5 +1,7 @@
 //! Forgets tokens that have long ended.
 
+use boxed_futures::boxed_futures;
+
 use crate::core::error::Result;
 use crate::identity::Identity;
 use crate::identity::tokens::MINUTE_MS;
@@ -7,6 +9,7 @@ use crate::identity::tokens::MINUTE_MS;
 /// Time for which what has ended is kept, so that its reuse is still distinguished from rubbish.
 const KEPT_MS: i64 = 24 * 60 * MINUTE_MS;
 
+#[boxed_futures]
 impl Identity {
     /// Forgets sessions, codes and refresh tokens that have long ended, and signing keys that no token which can still
     /// be refreshed was signed with. Answers how many rows there were.

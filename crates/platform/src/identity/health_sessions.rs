@@ -4,6 +4,7 @@
 //! what allows it is looked up again after that: a withdrawal meanwhile either is seen here, or comes later and
 //! ends the session that it then finds.
 
+use boxed_futures::boxed_futures;
 use store::{
     AccountId, ClientId, FamilyId, HealthPatient, HealthSession, IntakeFacts, PatientId, Refreshed, SessionId,
     StoreError, User,
@@ -79,6 +80,7 @@ pub struct HealthLogin {
     pub patient: HealthPatient,
 }
 
+#[boxed_futures]
 impl Identity {
     /// Exchanges a token of the Users Cloud for one of the Health Cloud. Only a patient has data there.
     pub async fn health_login(&self, users_token: &str) -> Result<HealthLogin> {

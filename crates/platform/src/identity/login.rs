@@ -2,6 +2,7 @@
 //!
 //! An unknown name and a wrong password answer the same after the same work.
 
+use boxed_futures::boxed_futures;
 use store::{
     Account, GroupCode, HealthChange, HealthMessage, NewAuditEntry, NewPassword, NewPatientPassword, Patient,
     PatientId, PatientState, Profile, User,
@@ -110,6 +111,7 @@ impl LoginName {
     }
 }
 
+#[boxed_futures]
 impl Identity {
     /// Logs in. A password that staff chose works as well, but only for the life of one token: it cannot be
     /// refreshed until the patient has chosen a new one. `address` is where the call comes from.

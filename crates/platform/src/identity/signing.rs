@@ -7,6 +7,7 @@ use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKe
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use boxed_futures::boxed_futures;
 use jsonwebtoken::{DecodingKey, EncodingKey};
 use runtime::HashMap;
 use store::SigningKey;
@@ -30,6 +31,7 @@ pub enum SigningKeyFate {
     Rotated,
 }
 
+#[boxed_futures]
 impl Identity {
     /// Returns the keys of a cloud. Makes the first one.
     pub(crate) async fn keys(&self, cloud: Cloud) -> Result<Arc<Keys>> {

@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use boxed_futures::boxed_futures;
 use jsonwebtoken::{Algorithm, Header, Validation};
 use serde::{Deserialize, Serialize};
 use store::{AccountId, ClientId, FamilyId, SessionId, User};
@@ -120,6 +121,7 @@ pub(crate) struct Unsigned<'a> {
 
 pub(crate) const NOT_VALID: PlatformError = PlatformError::Unauthenticated("the token is not valid");
 
+#[boxed_futures]
 impl Identity {
     /// Signs a token.
     pub(crate) async fn sign(&self, cloud: Cloud, unsigned: Unsigned<'_>) -> Result<String> {

@@ -1,5 +1,6 @@
 //! Sessions on the Users Cloud: what a login begins, a refresh prolongs and a logout ends.
 
+use boxed_futures::boxed_futures;
 use store::{FamilyId, HealthChange, HealthMessage, NewAuditEntry, Refreshed, Session, Successor, User};
 
 use crate::core::error::{PlatformError, Result};
@@ -21,6 +22,7 @@ pub(crate) struct NewSession<'a> {
     pub refreshable: bool,
 }
 
+#[boxed_futures]
 impl Identity {
     /// Starts a session, with the entry of the login that it comes from. Unauthenticated when the password was changed
     /// or the account disabled while it was checked.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use boxed_futures::boxed_futures;
 use serde_json::json;
 use store::{Alarm, HealthChange, HealthMessage, PatientId};
 
@@ -21,6 +22,7 @@ const MOST_ALARMS: usize = 50;
 const LARGEST_THRESHOLD: f64 = 1_000.0;
 const LONGEST_FOR_S: i64 = 24 * 3600;
 
+#[boxed_futures]
 impl People {
     /// Returns the alarms of a patient, in the order in which they were set.
     pub async fn alarms(&self, researcher: &Researcher, patient: &PatientId) -> Result<Vec<Alarm>> {

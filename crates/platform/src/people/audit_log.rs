@@ -1,5 +1,6 @@
 //! Reading the audit log.
 
+use boxed_futures::boxed_futures;
 use futures::Stream;
 use futures::stream;
 use store::{ActionCode, AuditEntry, AuditQuery, AuditReader};
@@ -9,6 +10,7 @@ use crate::core::audit::Action;
 use crate::core::error::Result;
 use crate::people::People;
 
+#[boxed_futures]
 impl People {
     /// Returns the entries in which the caller appears, ascending, in pages that are read while they are taken; of
     /// those, only the ones of an action when one is named. Both ends, ms, are inclusive. All pages are of the log as

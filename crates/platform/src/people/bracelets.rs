@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use boxed_futures::boxed_futures;
 use serde_json::json;
 use store::{
     Attachment, AttachmentId, Bracelet, BraceletId, Completion, HealthChange, HealthMessage, PatientId, SerialNumber,
@@ -38,6 +39,7 @@ pub struct BraceletChange {
     pub firmware_version: Option<String>,
 }
 
+#[boxed_futures]
 impl People {
     /// Returns the bracelets that the caller may act on, oldest first: those that their patients wear, and those that
     /// nobody wears and that an account of their groups has registered. A key for named groups sees the worn ones only.

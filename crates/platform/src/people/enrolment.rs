@@ -1,5 +1,6 @@
 //! How people come into a study: a group, an anonymous patient with a voucher, and the patient who uses it.
 
+use boxed_futures::boxed_futures;
 use store::{
     Activation, Group, GroupCode, HealthChange, HealthMessage, Patient, PatientId, PatientState, Profile, StoreError,
     User,
@@ -61,6 +62,7 @@ pub struct NewActivation {
     pub unreadable: FieldFaults,
 }
 
+#[boxed_futures]
 impl People {
     /// Returns the groups that the caller may act on, oldest first.
     pub async fn groups(&self, researcher: &Researcher) -> Result<Vec<Group>> {

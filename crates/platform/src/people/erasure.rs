@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use boxed_futures::boxed_futures;
 use store::{AccountErasure, HealthChange, HealthMessage, NewAuditEntry, PatientId, Role, StoreError, User, UserId};
 
 use crate::core::access::Researcher;
@@ -26,6 +27,7 @@ pub struct Receipt {
     pub counts: BTreeMap<String, u64>,
 }
 
+#[boxed_futures]
 impl People {
     /// Erases a patient. A member who manages one of their groups may do this, and an administrator.
     pub async fn erase_patient(&self, researcher: &Researcher, patient: &PatientId) -> Result<Receipt> {

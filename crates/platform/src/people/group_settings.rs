@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use boxed_futures::boxed_futures;
 use serde_json::{Map, Value, json};
 use store::{EffectiveSettings, GroupCode, GroupSetting, SettingsOfGroup};
 use vitals::heart::MaxHeartRateRule;
@@ -81,6 +82,7 @@ impl GroupSettingsChange {
     }
 }
 
+#[boxed_futures]
 impl People {
     /// Returns the settings of a group.
     pub async fn group_settings(&self, researcher: &Researcher, code: &GroupCode) -> Result<GroupSettings> {

@@ -1,5 +1,6 @@
 //! Groups after their creation: their texts, their end, and which patients they hold.
 
+use boxed_futures::boxed_futures;
 use serde_json::json;
 use store::{Group, GroupCode, GroupDeletion, HealthChange, HealthMessage, PatientDetachment, PatientId};
 
@@ -18,6 +19,7 @@ pub struct GroupChange {
     pub description: Option<String>,
 }
 
+#[boxed_futures]
 impl People {
     /// Changes name and description of a group; answers the group as it then is.
     pub async fn change_group(&self, researcher: &Researcher, code: &GroupCode, change: GroupChange) -> Result<Group> {

@@ -1,5 +1,6 @@
 //! The members of a group: who works in a study.
 
+use boxed_futures::boxed_futures;
 use store::{AccountId, GroupCode, HealthChange, HealthMessage, Member, MemberRemoval};
 
 use crate::core::access::Researcher;
@@ -7,6 +8,7 @@ use crate::core::audit::{Action, doctor_entity, hcp_entity};
 use crate::core::error::{PlatformError, Result};
 use crate::people::People;
 
+#[boxed_futures]
 impl People {
     /// Returns the members of a group, longest first.
     pub async fn hcps(&self, researcher: &Researcher, code: &GroupCode) -> Result<Vec<Member>> {

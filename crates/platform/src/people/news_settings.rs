@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use boxed_futures::boxed_futures;
 use serde_json::{Map, Value};
 use store::{HealthChange, HealthMessage, PatientId};
 use vitals::news_timeline::SettingsAt;
@@ -56,6 +57,7 @@ impl NewsSettingsChange {
     }
 }
 
+#[boxed_futures]
 impl People {
     /// Returns what is valid for a patient now.
     pub async fn news_settings(&self, researcher: &Researcher, patient: &PatientId) -> Result<SettingsAt> {

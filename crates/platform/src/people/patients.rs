@@ -1,5 +1,6 @@
 //! The patients of a group, composed of both databases.
 
+use boxed_futures::boxed_futures;
 use store::{Device, GroupCode, Patient, PatientId, Profile};
 use vitals::latest::LatestValues;
 
@@ -28,6 +29,7 @@ pub struct PatientRow {
     pub is_unreadable: bool,
 }
 
+#[boxed_futures]
 impl People {
     /// The bracelets of the patient whose data the token opens, newest first.
     pub async fn devices(&self, caller: &HealthCaller) -> Result<Vec<Device>> {

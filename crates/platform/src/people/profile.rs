@@ -1,5 +1,6 @@
 //! What is known of a person: names for the users database, their body for the health database; and how it is changed.
 
+use boxed_futures::boxed_futures;
 use jiff::civil::Date;
 use serde_json::json;
 use store::{HealthChange, HealthMessage, NewAuditEntry, PatientId, PersonChange, Profile, StoreError, User};
@@ -69,6 +70,7 @@ impl ProfileChange {
     }
 }
 
+#[boxed_futures]
 impl People {
     /// Files a patient otherwise; returns the patient after the change.
     pub async fn change_patient(

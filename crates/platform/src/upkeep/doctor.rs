@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use boxed_futures::boxed_futures;
 use store::segment::{SegmentRow, StoredAmount};
 use store::{FailingJobs, GroupCode, ObjectFault, PatientId, PutAside};
 
@@ -47,6 +48,7 @@ pub struct Verification {
     pub damaged: Vec<String>,
 }
 
+#[boxed_futures]
 impl Upkeep {
     /// Background work that failed so often that it is left alone.
     pub async fn jobs_put_aside(&self) -> Result<Vec<PutAside>> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use boxed_futures::boxed_futures;
 use futures::StreamExt as _;
 use store::segment::SegmentRow;
 use store::{DamagedObjects, DamagedRowCount, Digest, ObjectFault, Objects, StoreError};
@@ -39,6 +40,7 @@ impl Damage {
     }
 }
 
+#[boxed_futures]
 impl Upkeep {
     /// Sealed files that somebody has found missing or damaged.
     pub async fn damage(&self) -> Result<Damage> {

@@ -1,8 +1,11 @@
 //! What was erased is overwritten where it lay.
 
+use boxed_futures::boxed_futures;
+
 use crate::core::error::Result;
 use crate::upkeep::Upkeep;
 
+#[boxed_futures]
 impl Upkeep {
     /// Rewrites the database files after erasures, where they are files of ours; answers how many erasures that
     /// completes. Uploads wait meanwhile.

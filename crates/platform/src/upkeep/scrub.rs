@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use boxed_futures::boxed_futures;
 use runtime::Instant;
 use store::segment::SegmentRow;
 use store::{
@@ -35,6 +36,7 @@ struct Part {
     next: Option<String>,
 }
 
+#[boxed_futures]
 impl Upkeep {
     /// Returns how far the pass over everything stored is; none before the first one.
     pub async fn scrub_state(&self) -> Result<Option<ScrubState>> {

@@ -1,6 +1,7 @@
 //! Sealing: finished periods become segments. The service seals each in a job of its own (`jobs/kinds/sealing.rs`); the
 //! command seals them one after the other.
 
+use boxed_futures::boxed_futures;
 use runtime::HashSet;
 use store::segment::{Sealed, UnsealedPeriod};
 use store::{PatientId, StoreError};
@@ -40,6 +41,7 @@ pub(crate) const DEAD_FOR_MS: i64 = 3_600_000;
 /// Periods that may fail one after the other before the pass is given up: then it is the store, not the period.
 const FAILURES_IN_A_ROW: usize = 8;
 
+#[boxed_futures]
 impl Upkeep {
     /// Seals; answers what was written. `progress` hears of each segment. A period that fails does not keep the others from
     /// being sealed; the last error is reported at the end.

@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use boxed_futures::boxed_futures;
 use store::{DbCounts, HoldId, ListedObject, PatientId};
 
 use crate::core::error::Result;
 use crate::core::ids::hex;
 use crate::upkeep::Upkeep;
 
+#[boxed_futures]
 impl Upkeep {
     /// Whether both databases and the objects can be written.
     pub async fn check_stores(&self) -> Result<()> {

@@ -3,6 +3,8 @@
 //! They harm nobody, since nothing is read that no row names, but they take room and hold samples. An object that is
 //! being written is not yet known either, so only old ones are taken for lost.
 
+use boxed_futures::boxed_futures;
+
 use crate::core::error::Result;
 use crate::upkeep::Upkeep;
 
@@ -22,6 +24,7 @@ pub struct Orphans {
     pub bytes: u64,
 }
 
+#[boxed_futures]
 impl Upkeep {
     /// Objects that no row knows and that were written before a time, ms.
     pub async fn orphans(&self, written_before_ms: i64) -> Result<Orphans> {

@@ -1,5 +1,6 @@
 //! Reading the event log of one database.
 
+use boxed_futures::boxed_futures;
 use serde_json::Value;
 
 use super::cursor::{LogCursor, Place};
@@ -104,6 +105,7 @@ struct Extent {
     waits: bool,
 }
 
+#[boxed_futures]
 impl EventLog {
     /// Makes the log of a database. `delete` is a statement as [`delete_events!`](super::delete_events) makes them.
     pub(crate) fn new(db: Db, delete: &'static str) -> Self {

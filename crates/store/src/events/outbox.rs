@@ -7,6 +7,7 @@
 //! Messages of a patient are delivered in the order of the patient's events. A message of no patient (of an account, a
 //! key, a client) has its place from its own identifier and no order among others.
 
+use boxed_futures::boxed_futures;
 use sha2::{Digest, Sha256};
 
 use super::append::raise_event_position;
@@ -119,6 +120,7 @@ pub(crate) async fn empty(tx: &Tx<'_>, key: &MessageKey) -> Result<bool> {
     Ok(tx.execute(EMPTY, &[&key.patient, &key.sequence]).await? == 1)
 }
 
+#[boxed_futures]
 impl EventLog {
     /// Keys of messages that were written until a time and are not delivered, behind a key; a page of them.
     pub async fn undelivered(&self, until_ms: i64, after: Option<MessageKey>) -> Result<Vec<MessageKey>> {

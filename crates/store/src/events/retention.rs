@@ -1,5 +1,7 @@
 //! How long events are kept, and when the life of a store ends.
 
+use boxed_futures::boxed_futures;
+
 use super::log::EventLog;
 use crate::engine::Tx;
 use crate::error::Result;
@@ -37,6 +39,7 @@ sql! {
         WHERE (SELECT position FROM event_next) <= (SELECT MAX(position) FROM event)";
 }
 
+#[boxed_futures]
 impl EventLog {
     /// Deletes events from before a time, oldest first, looking at no more than `limit` of them; returns how many went.
     /// Readers lose a beginning of the log and never a middle: an event that is younger than one to be kept stays, and so

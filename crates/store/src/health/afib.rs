@@ -1,5 +1,7 @@
 //! Atrial-fibrillation records, an hour in one row.
 
+use boxed_futures::boxed_futures;
+
 use super::db::HealthDb;
 use super::stored_derived::{StoredDerived, derived_columns};
 use crate::engine::Columns;
@@ -21,6 +23,7 @@ pub struct AfHourRow {
     pub records: Vec<u8>,
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// A patient's records of the hours that begin in a range, ms, both ends included, in the order of time.
     pub async fn af_hours(&self, patient: &PatientId, from_ms: i64, to_ms: i64) -> Result<Vec<AfHourRow>> {

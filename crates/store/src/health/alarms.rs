@@ -1,5 +1,6 @@
 //! Alarms: thresholds at which somebody wants to be informed. They are kept here; reporting is not built yet.
 
+use boxed_futures::boxed_futures;
 use serde::{Deserialize, Serialize};
 
 use super::db::HealthDb;
@@ -27,6 +28,7 @@ sql! {
         ON CONFLICT (patient) DO UPDATE SET body = excluded.body";
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Returns the alarms of a patient, in the order in which they were set.
     pub async fn alarms(&self, patient: &PatientId) -> Result<Vec<Alarm>> {

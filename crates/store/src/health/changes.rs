@@ -3,6 +3,7 @@
 //! Those of a patient come numbered, in the order in which they were committed there; a number that was made is not
 //! made again, however late somebody comes with it. See `users/messages.rs`.
 
+use boxed_futures::boxed_futures;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -177,6 +178,7 @@ sql! {
     DROP_CODES = "DELETE FROM oauth_code WHERE patient = $1";
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Makes a change that is enqueued, also when it is made already.
     pub async fn apply(&self, change: HealthChange) -> Result<()> {

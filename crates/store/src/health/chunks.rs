@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use boxed_futures::boxed_futures;
 use vitals::block::Block;
 use vitals::registry::DataType;
 use vitals::zone::DAY_US;
@@ -118,6 +119,7 @@ pub(crate) async fn overlapping(
     found.iter().map(|chunk| chunk.rows(patient)).collect()
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Returns the number of chunks of a patient that are not sealed.
     pub async fn chunk_count(&self, patient: &PatientId) -> Result<u64> {

@@ -4,6 +4,7 @@
 //! comes with an older token changes nothing. A worker that dies leaves a lease that runs out. A failed fold is put off
 //! by leaving the lease until the time to try again.
 
+use boxed_futures::boxed_futures;
 use vitals::zone::QUARTER_US;
 
 use super::db::HealthDb;
@@ -72,6 +73,7 @@ pub struct DueRange {
     pub ready_ms: i64,
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Claims for a node up to `limit` patients who have something due and are claimed by no node, those that wait
     /// longest first.

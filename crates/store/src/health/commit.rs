@@ -3,6 +3,7 @@
 //! A derivation reads without a lock and commits everything at once, together with the end of the marks that it saw. A
 //! sync that comes between leaves a mark of its own, so nothing that it brought is forgotten.
 
+use boxed_futures::boxed_futures;
 use futures::future::try_join_all;
 use vitals::derivation::DerivedRow;
 use vitals::latest::LatestValues;
@@ -107,6 +108,7 @@ sql! {
         (SELECT events - $2 FROM patient WHERE uuid = $1), $3, $4, $5)";
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Commits commits of several patients in one transaction; each is judged by its own lease. When this returns, what
     /// is committed is durable.

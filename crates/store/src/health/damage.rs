@@ -1,6 +1,7 @@
 //! Sealed files that are missing or damaged: a reader that meets one notes it, so that an operator hears of it from every
 //! node, and until it is put right.
 
+use boxed_futures::boxed_futures;
 use serde_json::json;
 use vitals::registry::DataType;
 
@@ -45,6 +46,7 @@ sql! {
         GROUP BY d.fault ORDER BY d.fault";
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Notes that a sealed file cannot be read. Whether that is news: it is in use and was not known.
     pub async fn note_damage(&self, path: &str, fault: ObjectFault) -> Result<bool> {

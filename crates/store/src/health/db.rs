@@ -1,5 +1,7 @@
 //! The health database: opening, checking, closing.
 
+use boxed_futures::boxed_futures;
+
 use std::sync::Arc;
 
 use super::open_hours::NotedHours;
@@ -45,6 +47,7 @@ pub struct HealthDb {
     pub(super) whole_files: Verified,
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Opens the database and brings its schema up to date.
     pub async fn open(address: Address, objects: Objects) -> Result<Self> {

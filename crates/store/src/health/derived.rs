@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use boxed_futures::boxed_futures;
 use runtime::HashMap;
 
 use vitals::derivation::{DerivedRow, Look, Output, keys_of_days};
@@ -48,6 +49,7 @@ sql! {
 /// Rows of a day of two types.
 const ROWS_OF_DAY: i64 = 2;
 
+#[boxed_futures]
 impl HealthDb {
     /// Returns the derived values of an output from a key to another one, both included, by key.
     pub async fn derived(

@@ -2,6 +2,7 @@
 //!
 //! A bracelet whose battery becomes low, or is no longer low, is an event.
 
+use boxed_futures::boxed_futures;
 use runtime::HashMap;
 
 use serde_json::json;
@@ -76,6 +77,7 @@ sql! {
     REMOVE = "DELETE FROM device WHERE patient = $1 AND serial_number = $2";
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Returns the bracelets of a patient, newest first.
     pub async fn devices(&self, patient: &PatientId) -> Result<Vec<Device>> {

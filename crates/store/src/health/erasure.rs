@@ -10,6 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use boxed_futures::boxed_futures;
 use vitals::registry::DataType;
 
 use super::db::HealthDb;
@@ -44,6 +45,7 @@ pub struct ErasedPatient {
     pub counts: BTreeMap<String, u64>,
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Erases a patient: notes them in the list of the erased, removes their rows, deletes their objects. Doing so
     /// again finishes what was begun.

@@ -5,6 +5,7 @@
 //! begins by making what an earlier one had written a dead object. Only the holder of the job's last token can finish it,
 //! so however many nodes have tried, there is one archive.
 
+use boxed_futures::boxed_futures;
 use serde_json::json;
 
 use super::db::HealthDb;
@@ -139,6 +140,7 @@ sql! {
     ADD_DEAD = "INSERT INTO dead_object (path, dead_since_ms) VALUES ($1, $2) ON CONFLICT (path) DO NOTHING";
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Notes an export when it is the patient's turn. When this answers `Begun`, the job is durable; the entry that it
     /// enqueues has to be written before anybody works on it.

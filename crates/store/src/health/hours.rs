@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
+use boxed_futures::boxed_futures;
 use vitals::merge::overlay;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::SECOND_US;
@@ -79,6 +80,7 @@ impl Hour {
     }
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Up to `limit` closed hours with small chunks, those that wait longest first: patient, type and start, µs.
     pub async fn closed_hours(&self, now_ms: i64, limit: i64) -> Result<Vec<(PatientId, DataType, i64)>> {

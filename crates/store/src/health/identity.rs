@@ -1,5 +1,7 @@
 //! Which store this database belongs to.
 
+use boxed_futures::boxed_futures;
+
 use super::db::HealthDb;
 use crate::error::Result;
 use crate::ids::StoreId;
@@ -10,6 +12,7 @@ sql! {
     SET = "INSERT INTO store_identity (one, id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING";
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Returns the identity of the store; none before it is made.
     pub async fn store_id(&self) -> Result<Option<StoreId>> {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use boxed_futures::boxed_futures;
 use vitals::block::Block;
 use vitals::derivation::{DerivedRow, Setting, day_of, keys_of_days};
 use vitals::latest::LatestValues;
@@ -110,6 +111,7 @@ pub struct Dirty {
     pub(super) touched: Vec<(i64, TouchedRange)>,
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// What a derivation of a patient starts from; `None` when there is no such patient.
     pub async fn derivation_start(&self, patient: &PatientId, now_ms: i64) -> Result<Option<DerivationStart>> {

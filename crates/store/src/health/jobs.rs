@@ -5,6 +5,8 @@
 //! holds it has died ([`super::nodes`]). Whatever ends a run names the token, so of two nodes that both believe that
 //! they hold the work only the last one to claim it changes anything.
 
+use boxed_futures::boxed_futures;
+
 use super::claims::Claim;
 use super::db::HealthDb;
 use super::failures::Failures;
@@ -166,6 +168,7 @@ pub struct NewJob {
     pub patient: Option<PatientId>,
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Adds jobs of a kind that may be claimed from now on. One that is there already, also one that fails or is
     /// running, stays as it is. Returns how many were added.

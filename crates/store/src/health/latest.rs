@@ -3,6 +3,7 @@
 //! A newer arrival updates them in place. When the row that a value came from is replaced, the fold computes them
 //! again from the rows.
 
+use boxed_futures::boxed_futures;
 use runtime::HashMap;
 use vitals::latest::LatestValues;
 
@@ -17,6 +18,7 @@ sql! {
     FIND_OF_PATIENTS = concat!("SELECT uuid, latest FROM patient WHERE uuid IN (", list_of_64!(), ")");
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// The latest values of several patients, by patient; those without any are left out.
     pub async fn latest_of_patients(&self, patients: Vec<PatientId>) -> Result<HashMap<PatientId, LatestValues>> {

@@ -1,6 +1,7 @@
 //! Messages to the users database: audit entries that a committed operation has enqueued for it. See
 //! `events/outbox.rs`.
 
+use boxed_futures::boxed_futures;
 use serde::{Deserialize, Serialize};
 
 use super::db::HealthDb;
@@ -54,6 +55,7 @@ pub(super) async fn drop_details(tx: &Tx<'_>, patient: &PatientId) -> Result<()>
     Ok(())
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Returns the entries about a patient that are to be delivered, in the order in which they were committed.
     pub async fn entries_of(&self, patient: &PatientId) -> Result<Vec<PendingEntries>> {

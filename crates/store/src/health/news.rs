@@ -1,5 +1,6 @@
 //! Entries of NEWS over time.
 
+use boxed_futures::boxed_futures;
 use runtime::HashMap;
 use vitals::news_timeline::NewsEntry;
 
@@ -21,6 +22,7 @@ sql! {
         AND n.key = (SELECT MAX(m.key) FROM derived m WHERE m.patient = n.patient AND m.output = 5)");
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// A patient's newest entry.
     pub async fn newest_news(&self, patient: &PatientId) -> Result<Option<NewsEntry>> {

@@ -5,6 +5,8 @@
 //! ends its leases in one transaction. A node that was only slow finds its row gone, stops what it was doing and enters
 //! again; until then the tokens of its leases keep it from changing anything.
 
+use boxed_futures::boxed_futures;
+
 use super::db::HealthDb;
 use crate::engine::{Row, Tx};
 use crate::error::Result;
@@ -68,6 +70,7 @@ pub struct NodeView {
     pub lowest_beat: i64,
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Enters a node. Nodes of the same name were earlier processes of this one, which have ended: their leases end.
     /// Returns how many there were.

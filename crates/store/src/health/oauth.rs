@@ -1,5 +1,7 @@
 //! Authorization codes and refresh tokens of OAuth, by their hashes. The access tokens are sessions.
 
+use boxed_futures::boxed_futures;
+
 use super::db::HealthDb;
 use super::sessions::HealthSession;
 use super::sessions::{add, end, find, hold_patient, succeed};
@@ -91,6 +93,7 @@ sql! {
     PURGE_TOKENS = "DELETE FROM oauth_refresh_token WHERE refresh_until_ms < $1";
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Adds a code. [`StoreError::Gone`](crate::StoreError::Gone) when the patient is not there.
     pub async fn add_code(&self, code: AuthorizationCode) -> Result<()> {

@@ -1,5 +1,6 @@
 //! Patients as bodies: what enters a formula, under a uuid and no name.
 
+use boxed_futures::boxed_futures;
 use runtime::HashMap;
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +92,7 @@ sql! {
     DELETE = "DELETE FROM patient WHERE uuid = $1";
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Returns the patient with this uuid.
     pub async fn patient(&self, uuid: &PatientId) -> Result<Option<HealthPatient>> {

@@ -1,5 +1,7 @@
 //! Damage that tests of the crates above ask for.
 
+use boxed_futures::boxed_futures;
+
 use super::db::HealthDb;
 use crate::error::Result;
 use crate::ids::PatientId;
@@ -28,6 +30,7 @@ pub enum DamageTarget {
     Catalog,
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Lets stored rows of a patient differ from their checksums, for tests.
     pub async fn damage(&self, patient: &PatientId, target: DamageTarget) -> Result<()> {

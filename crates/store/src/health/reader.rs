@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use boxed_futures::boxed_futures;
 use vitals::block::Block;
 use vitals::merge::overlay;
 use vitals::registry::{Channel, DataType};
@@ -13,6 +14,7 @@ use crate::error::Result;
 use crate::ids::PatientId;
 use crate::segment::catalog::segments_between;
 
+#[boxed_futures]
 impl HealthDb {
     /// Returns the samples of a patient and type in a range (µs, both ends included): one block for each channel that
     /// has any, in the order of the channels.

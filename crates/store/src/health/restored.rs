@@ -1,5 +1,7 @@
 //! What a copy of the database holds of the processes that worked on it when it was copied.
 
+use boxed_futures::boxed_futures;
+
 use super::db::HealthDb;
 use crate::engine::Tx;
 use crate::error::Result;
@@ -14,6 +16,7 @@ sql! {
         WHERE fold_lease_until_ms > 0 AND fold_lease_until_ms < 253402300799000";
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Ends what processes held when the database was copied: none of them works on the copy. Their leases would keep
     /// everything that they had begun waiting, and the hold of the backup its dead objects.

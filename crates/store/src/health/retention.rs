@@ -8,6 +8,7 @@
 use crate::names::SettingName;
 use std::collections::BTreeMap;
 
+use boxed_futures::boxed_futures;
 use vitals::registry::DataType;
 
 use super::db::HealthDb;
@@ -55,6 +56,7 @@ pub struct Retirement {
     pub before_us: i64,
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Returns the value that a setting has for each patient at a time, JSON, by uuid.
     pub async fn settings_named(&self, name: SettingName, now_ms: i64) -> Result<Vec<(PatientId, String)>> {

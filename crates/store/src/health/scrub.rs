@@ -1,5 +1,7 @@
 //! The pass that looks for damage before a reader meets it: how far it is, and what it has found in rows.
 
+use boxed_futures::boxed_futures;
+
 use super::db::HealthDb;
 use crate::damage::DamagedRows;
 use crate::engine::{Row, Tx};
@@ -56,6 +58,7 @@ sql! {
     COUNT = "SELECT COUNT(*), MIN(what) FROM damaged_row";
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Returns how far the pass is; none before the first one.
     pub async fn scrub_state(&self) -> Result<Option<ScrubState>> {

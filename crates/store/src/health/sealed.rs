@@ -1,5 +1,6 @@
 //! Rows of sealed periods, for readers and for syncs that reach back into them.
 
+use boxed_futures::boxed_futures;
 use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
 
@@ -8,6 +9,7 @@ use crate::error::{Result, of_rows};
 use crate::ids::PatientId;
 use crate::segment::{SegmentReader, SegmentRow, verify};
 
+#[boxed_futures]
 impl HealthDb {
     /// Opens a sealed file. One of before there were checksums of its blocks is read whole first, once in the life of the
     /// process.

@@ -6,6 +6,7 @@
 use crate::names::SettingName;
 use std::collections::BTreeMap;
 
+use boxed_futures::boxed_futures;
 use vitals::registry::DataType;
 
 use super::db::HealthDb;
@@ -93,6 +94,7 @@ sql! {
     PURGE = "DELETE FROM session WHERE refresh_until_ms < $1";
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Adds the first session of a family. [`StoreError::Gone`] when the patient is not there.
     pub async fn add_session(&self, session: HealthSession) -> Result<()> {

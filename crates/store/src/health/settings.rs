@@ -3,6 +3,7 @@
 //! A setting of several fields is kept as its changes: a row holds the fields that were set at its time, and what is
 //! valid at a time follows from all rows up to then. So changes that are made late, after a crash, lose nothing.
 
+use boxed_futures::boxed_futures;
 use serde_json::{Map, Value};
 use vitals::derivation::{Setting, WEIGHT_SETTING};
 use vitals::registry::DataType;
@@ -38,6 +39,7 @@ sql! {
 /// A local day that ends after a moment began at most so long before it, wherever in the world it was and is.
 const LONGEST_DAY_US: i64 = 52 * 3600 * SECOND_US;
 
+#[boxed_futures]
 impl HealthDb {
     /// Returns all values of a patient's settings, by name and time.
     pub async fn patient_settings(&self, patient: &PatientId) -> Result<Vec<Setting>> {

@@ -1,9 +1,12 @@
 //! The keys that sign tokens of the Health Cloud.
 
+use boxed_futures::boxed_futures;
+
 use super::HealthDb;
 use crate::error::Result;
 use crate::signing_key::{self, SigningKey};
 
+#[boxed_futures]
 impl HealthDb {
     /// Returns all keys, oldest first.
     pub async fn signing_keys(&self) -> Result<Vec<SigningKey>> {

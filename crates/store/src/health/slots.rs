@@ -1,5 +1,6 @@
 //! Packed cells of local days.
 
+use boxed_futures::boxed_futures;
 use runtime::HashMap;
 use vitals::derivation::{day_and_type, day_of, keys_of_days};
 use vitals::registry::DataType;
@@ -37,6 +38,7 @@ pub struct SlotRow {
     pub cells: Vec<u8>,
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// The cells of a patient on local days, first and last included, by day and type.
     pub async fn slots(&self, patient: &PatientId, first: LocalDay, last: LocalDay) -> Result<Vec<SlotRow>> {

@@ -1,5 +1,6 @@
 //! Daily summaries: the sections of a day as JSON without slots.
 
+use boxed_futures::boxed_futures;
 use runtime::HashMap;
 use vitals::derivation::{day_of, keys_of_days};
 use vitals::summary::Section;
@@ -30,6 +31,7 @@ pub struct SummaryRow {
     pub body: String,
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// The sections of a patient's local days, first and last included, by day.
     pub async fn summaries(&self, patient: &PatientId, first: LocalDay, last: LocalDay) -> Result<Vec<SummaryRow>> {

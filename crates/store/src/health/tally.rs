@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use boxed_futures::boxed_futures;
 use vitals::block::Block;
 use vitals::registry::DataType;
 use vitals::zone::{DAY_US, LocalClock, LocalDay, QUARTER_US, SECOND_US, ZoneRuns};
@@ -129,6 +130,7 @@ fn new_rows(block: &Block, replaces: &[bool]) -> Counts {
     }
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Samples of each type that lie on a local day; types without any are left out.
     pub async fn count_local_day(&self, patient: &PatientId, day: LocalDay) -> Result<Vec<(DataType, u64)>> {

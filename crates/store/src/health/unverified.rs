@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use boxed_futures::boxed_futures;
 use serde_json::json;
 use vitals::block::Block;
 use vitals::registry::DataType;
@@ -59,6 +60,7 @@ pub(super) async fn note(tx: &Tx<'_>, patient: &PatientId, arrival: i64, rows: &
     Ok(())
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Up to `limit` notes of rows that were not compared.
     pub async fn unverified_rows(&self, limit: i64) -> Result<Vec<UnverifiedRows>> {

@@ -3,6 +3,7 @@
 //! Each walk goes through a table in the order of its key and answers where it has come to, so that it can be slowed down,
 //! broken off and taken up again. A row that is damaged is a finding and does not end the walk.
 
+use boxed_futures::boxed_futures;
 use serde::{Deserialize, Serialize};
 use vitals::registry::DataType;
 
@@ -87,6 +88,7 @@ impl WalkPart {
     }
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Verifies and decodes up to `limit` chunks.
     pub async fn verify_chunks(&self, behind: WalkPosition, limit: i64) -> Result<WalkPart> {

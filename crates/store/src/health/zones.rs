@@ -1,5 +1,7 @@
 //! The time zone of a patient, for syncs that name none.
 
+use boxed_futures::boxed_futures;
+
 use super::HealthDb;
 use crate::error::Result;
 use crate::ids::PatientId;
@@ -9,6 +11,7 @@ sql! {
     FIND_TIME_ZONE = "SELECT time_zone FROM patient WHERE uuid = $1";
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Returns the zone of a patient's profile; `None` when it is not set or the patient is not known.
     pub async fn time_zone(&self, patient: &PatientId) -> Result<Option<String>> {

@@ -1,5 +1,6 @@
 //! Whose objects these are: the identity of the store lies among them, as it does in both databases.
 
+use boxed_futures::boxed_futures;
 use object_store::{ObjectStoreExt as _, PutPayload};
 
 use super::store::{Objects, Place, location};
@@ -10,6 +11,7 @@ use crate::ids::StoreId;
 /// The object that holds the identity.
 pub const STORE_ID: &str = "store.id";
 
+#[boxed_futures]
 impl Objects {
     /// Returns the identity of the store that these objects belong to; none when they belong to none yet.
     pub async fn identity(&self) -> Result<Option<StoreId>> {

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
+use boxed_futures::boxed_futures;
 use bytes::Bytes;
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
@@ -55,6 +56,7 @@ impl std::fmt::Debug for ObjectRead {
     }
 }
 
+#[boxed_futures]
 impl Objects {
     /// Reads an object, or some positions of it, which must lie within; none when it is not there.
     pub async fn read(&self, path: &str, range: Option<std::ops::Range<u64>>) -> Result<Option<ObjectRead>> {

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use boxed_futures::boxed_futures;
 use object_store::signer::{Method, SignedUrlOptions, Signer};
 
 use super::store::{Objects, Place, location};
 use crate::error::Result;
 
+#[boxed_futures]
 impl Objects {
     /// Returns an address that the store itself has signed; none when objects lie in a folder, which cannot. `name` is
     /// what the object is called when it is saved.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use boxed_futures::boxed_futures;
 use futures::TryStreamExt;
 use object_store::aws::AmazonS3;
 use object_store::local::LocalFileSystem;
@@ -56,6 +57,7 @@ pub struct ListedObject {
     pub modified_ms: i64,
 }
 
+#[boxed_futures]
 impl Objects {
     /// Objects as files of a folder, which is made when it is not there. What is written is flushed to the disk
     /// before a write answers.

@@ -1,5 +1,7 @@
 //! What a killed process leaves in a folder: files that were being written.
 
+use boxed_futures::boxed_futures;
+
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
@@ -7,6 +9,7 @@ use super::store::{Objects, Place};
 use crate::engine::blocking;
 use crate::error::{Result, StoreError};
 
+#[boxed_futures]
 impl Objects {
     /// Removes files that were being written and have not been touched since a time, ms; answers how many. A bucket
     /// shows no half-written objects; its own rule removes parts that were never joined.

@@ -3,6 +3,7 @@
 //! The order of a sealing is: write the object, publish its row, delete what it replaces. A crash before the row
 //! leaves an object that nobody refers to; a crash after it leaves an object in `dead_object`, which is deleted later.
 
+use boxed_futures::boxed_futures;
 use vitals::registry::{DataType, Period};
 
 use super::block_sums::Tail;
@@ -140,6 +141,7 @@ sql! {
         WHERE patient = $1 AND data_type = $2 AND last_us >= $3 AND first_us >= $3 AND first_us < $4";
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Returns the segments of a patient and a type that have samples in a range of times (both ends included), oldest
     /// first.
@@ -235,6 +237,7 @@ impl HealthDb {
     }
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Returns the first period of a patient and a type that begins at a time or later, has ended by another one, and
     /// has chunks.

@@ -1,5 +1,6 @@
 //! What there is to check and to tidy: every object of the catalog, which objects nobody knows, how much is stored.
 
+use boxed_futures::boxed_futures;
 use runtime::HashSet;
 
 use super::catalog::{SegmentRow, read_segment, segment_columns};
@@ -44,6 +45,7 @@ pub struct StoredAmount {
     pub recent_from_us: Option<i64>,
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Returns the catalog in the order of the paths, a thousand rows behind a path; an empty path is before all.
     pub async fn segments_by_path(&self, behind: &str) -> Result<Vec<SegmentRow>> {

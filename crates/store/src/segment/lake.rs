@@ -1,5 +1,7 @@
 //! The catalog as a list of files: which segments there are of some patients, in the order in which they were published.
 
+use boxed_futures::boxed_futures;
+
 use std::collections::BTreeSet;
 
 use super::catalog::{SegmentRow, read_segment, segment_columns};
@@ -26,6 +28,7 @@ pub struct LakeSegment {
     pub segment: SegmentRow,
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Segments of some patients that were published after a number, in the order of their numbers, at most `limit`; and
     /// the patients who have a damaged row in the catalog, whose other segments are among them.

@@ -3,6 +3,7 @@
 //! The period is read step by step, so the memory that it takes does not grow with it. What arrives meanwhile is not
 //! touched and waits for the next sealing.
 
+use boxed_futures::boxed_futures;
 use futures::future::try_join_all;
 use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
@@ -45,6 +46,7 @@ pub(super) const fn step_us(data_type: DataType) -> i64 {
     if data_type.is_waveform() { 600 * SECOND_US } else { 86_400 * SECOND_US }
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Seals a period. `random` makes the object's name its own.
     ///

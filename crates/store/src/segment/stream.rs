@@ -4,6 +4,7 @@
 //! and chunks are merged step by step, as a sealing does it. Chunks can be merged or sealed while they are being read;
 //! the look at the catalog is then taken again, and reading goes on behind the last row that was answered.
 
+use boxed_futures::boxed_futures;
 use futures::future::try_join_all;
 use std::ops::RangeInclusive;
 
@@ -64,6 +65,7 @@ struct Source {
     decoded: Vec<(ChunkKey, Block)>,
 }
 
+#[boxed_futures]
 impl HealthDb {
     /// Returns what is stored of a period now.
     pub async fn period_content(

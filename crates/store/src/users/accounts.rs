@@ -1,5 +1,7 @@
 //! Accounts: the people who read and run studies. A patient has no account.
 
+use boxed_futures::boxed_futures;
+
 use super::db::UsersDb;
 use super::emails;
 use super::messages::HealthMessage;
@@ -81,6 +83,7 @@ sql! {
     END_PORTAL_SESSIONS = "DELETE FROM portal_session WHERE account = $1 AND id <> COALESCE($2, '')";
 }
 
+#[boxed_futures]
 impl UsersDb {
     /// Adds an account.
     ///

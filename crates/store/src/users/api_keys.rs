@@ -1,5 +1,7 @@
 //! API keys: stored as a hash with a visible prefix; the key itself is never here.
 
+use boxed_futures::boxed_futures;
+
 use super::db::UsersDb;
 use super::messages::HealthMessage;
 use crate::engine::row::Columns;
@@ -103,6 +105,7 @@ sql! {
     REVOKE = "UPDATE api_key SET revoked_ms = $2 WHERE id = $1 AND revoked_ms IS NULL";
 }
 
+#[boxed_futures]
 impl UsersDb {
     /// Adds a key. A scoped one acts on the groups named, any other on all groups of its account.
     pub async fn add_api_key(&self, key: ApiKey, groups: Vec<GroupCode>) -> Result<()> {

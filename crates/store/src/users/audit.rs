@@ -11,6 +11,7 @@
 use crate::names::ActionCode;
 use std::sync::Arc;
 
+use boxed_futures::boxed_futures;
 use sha2::{Digest, Sha256};
 
 use super::db::UsersDb;
@@ -141,6 +142,7 @@ impl Audit {
     }
 }
 
+#[boxed_futures]
 impl UsersDb {
     /// Writes entries of something that needs no other change in this database.
     pub async fn record(&self, audit: Audit) -> Result<()> {
@@ -222,6 +224,7 @@ async fn append(tx: &Tx<'_>, new: &NewAuditEntry, now_ms: i64) -> Result<()> {
     .map(drop)
 }
 
+#[boxed_futures]
 impl UsersDb {
     /// Follows the chain from its start. How many entries hold, and the number of the first that is not what was
     /// written.

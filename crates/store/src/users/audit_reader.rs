@@ -9,6 +9,8 @@
 //! first of them all. Only then it looks at action codes and at what a key is limited to, so a page is bounded in time
 //! as well; it may have few entries, or none, and others follow.
 
+use boxed_futures::boxed_futures;
+
 use super::audit::{AuditEntry, AuditQuery, entry_columns, primary_columns, read_entry, secondary_columns};
 use super::db::UsersDb;
 use crate::engine::row::Columns;
@@ -67,6 +69,7 @@ pub struct AuditReader {
     after: Option<(i64, i64)>,
 }
 
+#[boxed_futures]
 impl UsersDb {
     /// Begins to read the entries that a query asks for. What lies before `now_ms` never gains an entry afterwards.
     pub async fn read_audit(&self, query: AuditQuery, now_ms: i64) -> Result<AuditReader> {
@@ -82,6 +85,7 @@ impl UsersDb {
     }
 }
 
+#[boxed_futures]
 impl AuditReader {
     /// Returns the next entries, ascending: at most a thousand, none when those that were looked at are not asked for.
     /// `None` when there are no further ones. What a scoped key may see is what it may see now.

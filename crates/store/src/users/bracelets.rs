@@ -4,6 +4,8 @@
 //! wears is shared by the groups of the account that registered it; a key for named groups does not reach it, for it
 //! belongs to none of them.
 
+use boxed_futures::boxed_futures;
+
 use super::api_keys::key_opens;
 use super::audit::Audit;
 use super::db::UsersDb;
@@ -97,6 +99,7 @@ pub enum Completion {
     Owed(Box<HealthMessage>),
 }
 
+#[boxed_futures]
 impl UsersDb {
     /// Registers a bracelet and writes the entries. [`StoreError::Conflict`] when its serial number is taken.
     pub async fn add_bracelet(&self, bracelet: Bracelet, audit: Audit) -> Result<()> {

@@ -1,5 +1,7 @@
 //! The users database: opening, checking, closing.
 
+use boxed_futures::boxed_futures;
+
 #[cfg(feature = "planned-failures")]
 use crate::engine::FailureMoment;
 use crate::engine::{Address, Db, DbCounts, Limits, Migrations};
@@ -28,6 +30,7 @@ pub struct UsersDb {
     pub(crate) db: Db,
 }
 
+#[boxed_futures]
 impl UsersDb {
     /// Opens the database and brings its schema up to date.
     pub async fn open(address: Address) -> Result<Self> {

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use boxed_futures::boxed_futures;
 use serde_json::json;
 
 use super::audit;
@@ -74,6 +75,7 @@ sql! {
     DELETE_ACCOUNT = "DELETE FROM account WHERE uuid = $1";
 }
 
+#[boxed_futures]
 impl UsersDb {
     /// Erases a patient from this database and enqueues the same for the health database; `message` is that change with
     /// the entries to write when it is made. [`StoreError::Gone`] when there is no such patient.

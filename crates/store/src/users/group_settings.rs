@@ -4,6 +4,7 @@
 //! because it is a rule of the service. Whatever changes a group's settings or a patient's groups notes, in the same
 //! transaction, what their row in the health database is to become, valid from that moment on.
 
+use boxed_futures::boxed_futures;
 use serde_json::{Map, Value};
 
 use super::audit::Audit;
@@ -110,6 +111,7 @@ impl EffectiveSettings {
     }
 }
 
+#[boxed_futures]
 impl UsersDb {
     /// Returns the settings of a group that were ever set, by name.
     pub async fn group_settings(&self, code: &GroupCode) -> Result<Vec<GroupSetting>> {

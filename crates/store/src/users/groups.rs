@@ -1,5 +1,7 @@
 //! Groups: the studies.
 
+use boxed_futures::boxed_futures;
+
 use super::audit::Audit;
 use super::db::UsersDb;
 use super::group_settings;
@@ -58,6 +60,7 @@ sql! {
     REMOVE = "DELETE FROM study_group WHERE code = $1";
 }
 
+#[boxed_futures]
 impl UsersDb {
     /// Adds a group with its first member and writes the entries. [`crate::StoreError::Conflict`] when one of its
     /// codes is taken.

@@ -1,5 +1,7 @@
 //! Which store this database belongs to, and whether that store has been made.
 
+use boxed_futures::boxed_futures;
+
 use super::db::UsersDb;
 use crate::error::Result;
 use crate::ids::StoreId;
@@ -21,6 +23,7 @@ pub struct StoreIdentity {
     pub is_bound: bool,
 }
 
+#[boxed_futures]
 impl UsersDb {
     /// Returns the identity of the store; none before anybody began to make it.
     pub async fn store_identity(&self) -> Result<Option<StoreIdentity>> {

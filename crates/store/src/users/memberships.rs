@@ -1,5 +1,7 @@
 //! Who belongs to which group, and what follows from it: one look-up per question of access.
 
+use boxed_futures::boxed_futures;
+
 use super::api_keys::key_opens;
 use super::audit::Audit;
 use super::db::UsersDb;
@@ -88,6 +90,7 @@ sql! {
     DETACH = "DELETE FROM group_patient WHERE group_code = $1 AND patient = $2";
 }
 
+#[boxed_futures]
 impl UsersDb {
     /// Returns a group, and whether an account may act on it with a key.
     pub async fn group_access(

@@ -9,6 +9,7 @@
 //! that delivers one message delivers all that were committed before it, and the health database takes a number only
 //! once.
 
+use boxed_futures::boxed_futures;
 use serde::{Deserialize, Serialize};
 
 use super::audit::Audit;
@@ -83,6 +84,7 @@ pub(super) async fn replace(tx: &Tx<'_>, message: PendingHealthMessage) -> Resul
     outbox::replace(tx, &key, &outbox::to_text(&Content { change, entries })?).await
 }
 
+#[boxed_futures]
 impl UsersDb {
     /// Writes a message of an operation without rows of its own in this database. [`crate::StoreError::Gone`] when it is
     /// about a patient who is not there.

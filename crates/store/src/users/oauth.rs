@@ -1,5 +1,7 @@
 //! OAuth clients, and what patients have consented to. Codes and tokens are in the health database.
 
+use boxed_futures::boxed_futures;
+
 use super::db::UsersDb;
 use super::messages::HealthMessage;
 use super::sessions::hold_patient;
@@ -65,6 +67,7 @@ sql! {
     END_OF_CLIENT = "UPDATE oauth_consent SET ended_ms = $2 WHERE client = $1 AND ended_ms IS NULL";
 }
 
+#[boxed_futures]
 impl UsersDb {
     /// Adds a client and the addresses that it may be answered at.
     pub async fn add_oauth_client(&self, client: OauthClient, redirect_uris: Vec<String>) -> Result<()> {

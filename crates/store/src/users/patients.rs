@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use boxed_futures::boxed_futures;
 use runtime::HashMap;
 
 use super::db::UsersDb;
@@ -119,6 +120,7 @@ sql! {
     END_CONSENTS = "UPDATE oauth_consent SET ended_ms = $2 WHERE patient = $1 AND ended_ms IS NULL";
 }
 
+#[boxed_futures]
 impl UsersDb {
     /// Adds a patient to a group and enqueues for the health database their row, and the settings that hold for them.
     /// [`StoreError::Conflict`] when the voucher code is taken, [`StoreError::Gone`] when the group is not there.

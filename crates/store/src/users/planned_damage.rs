@@ -1,5 +1,7 @@
 //! Damage that tests of the crates above ask for.
 
+use boxed_futures::boxed_futures;
+
 use super::db::UsersDb;
 use crate::error::Result;
 use crate::ids::PatientId;
@@ -10,6 +12,7 @@ sql! {
     PATIENT = "UPDATE patient SET state = 'damaged' WHERE uuid = $1";
 }
 
+#[boxed_futures]
 impl UsersDb {
     /// Makes the row of a patient one that cannot be read, for tests.
     pub async fn damage(&self, patient: &PatientId) -> Result<()> {

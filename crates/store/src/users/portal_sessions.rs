@@ -1,5 +1,7 @@
 //! Sessions of the portal's pages: what is behind the cookie.
 
+use boxed_futures::boxed_futures;
+
 use super::audit::Audit;
 use super::db::UsersDb;
 use super::sessions::hold_account;
@@ -76,6 +78,7 @@ sql! {
     PURGE = "DELETE FROM portal_session WHERE ends_ms <= $1 OR (view_only = $3 AND last_seen_ms <= $2)";
 }
 
+#[boxed_futures]
 impl UsersDb {
     /// Adds a session and writes the login's entries. `totp_step` is the step of the code that was given, which is
     /// thereby used up. False, and nothing is written, when the password is not the one of this hash any more, the

@@ -3,6 +3,8 @@
 //! A login begins a family of tokens; each refresh adds one. A family ends by its first row, which every look-up
 //! reads as well: so it ends at once and as a whole, also for a token that another transaction is just adding.
 
+use boxed_futures::boxed_futures;
+
 use super::audit::Audit;
 use super::db::UsersDb;
 use super::messages::HealthMessage;
@@ -64,6 +66,7 @@ sql! {
     PURGE = "DELETE FROM session WHERE refresh_until_ms < $1";
 }
 
+#[boxed_futures]
 impl UsersDb {
     /// Adds the first session of a login and writes the login's entries. False, and nothing is written, when the
     /// owner's password is not the one of this hash any more, their account is disabled, or it has got a second factor:

@@ -1,9 +1,12 @@
 //! The keys that sign tokens of the Users Cloud.
 
+use boxed_futures::boxed_futures;
+
 use super::UsersDb;
 use crate::error::Result;
 use crate::signing_key::{self, SigningKey};
 
+#[boxed_futures]
 impl UsersDb {
     /// Returns all keys, oldest first.
     pub async fn signing_keys(&self) -> Result<Vec<SigningKey>> {

@@ -1,5 +1,7 @@
 //! Second factors of accounts. A secret counts once a first code has shown that it has arrived.
 
+use boxed_futures::boxed_futures;
+
 use super::accounts::{end_sessions, hold_account};
 use super::db::UsersDb;
 use crate::engine::Tx;
@@ -30,6 +32,7 @@ sql! {
     REMOVE = "DELETE FROM totp WHERE account = $1";
 }
 
+#[boxed_futures]
 impl UsersDb {
     /// Keeps a new secret that waits for its first code, in the place of another that waits. False when one was
     /// confirmed.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use boxed_futures::boxed_futures;
 use store::{Claim, CommitOutcome, DerivationCommit, DueRange, LatestChange, PatientId, StoreError};
 use vitals::cells::Day;
 use vitals::derivation::{Answer, DerivedRow, Frozen, Need, Output, VITAL_TYPES, day_of, is_input};
@@ -40,6 +41,7 @@ pub struct Recomputed {
     pub differences: u64,
 }
 
+#[boxed_futures]
 impl Data {
     /// Recomputes one patient, or all of them. Reports each patient when they are done. Not found when there is no such
     /// patient; a conflict when they are synced or derived so often that no quiet moment is found. One of all who cannot be

@@ -1,5 +1,6 @@
 //! Derives what is due of a patient, and what other versions have computed.
 
+use boxed_futures::boxed_futures;
 use store::{CommitOutcome, StoreError};
 use tracing::Instrument as _;
 
@@ -12,6 +13,7 @@ use crate::data::Data;
 #[cfg(test)]
 pub(crate) const PANICS: &str = "panics";
 
+#[boxed_futures]
 impl Data {
     /// Derives what is due of the patient who is held.
     pub(crate) async fn derive_held(&self, work: &Work) -> Result<Ended> {

@@ -19,6 +19,7 @@ mod worker;
 
 use std::time::Duration;
 
+use boxed_futures::boxed_futures;
 use store::{EXPORT_KIND, ExportId, ExportState, ExportTurn, NewExport, PatientId};
 
 pub use request::{ArchiveCompression, ArchiveFormat, ExportRequest};
@@ -59,6 +60,7 @@ pub enum ExportProgress {
     },
 }
 
+#[boxed_futures]
 impl Data {
     /// Begins an export of a patient's raw data; answers its identifier. Too many when the last one was begun too
     /// short a time ago, whatever its types.

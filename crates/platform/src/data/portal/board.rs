@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use boxed_futures::boxed_futures;
 use runtime::HashMap;
 use store::{GroupCode, HealthPatient, PatientId, SlotRow};
 use vitals::cells::{ActivityCell, DayCells, WINDOW_MS, window_of};
@@ -56,6 +57,7 @@ impl ReadOfMany for BoardRows<'_> {
     }
 }
 
+#[boxed_futures]
 impl Data {
     /// The board's rows of patients, in their order. Best called with [`crate::ROWS_AT_ONCE`]; who has been removed
     /// meanwhile is left out. A patient with damaged stored data has a row that says so, and costs nobody else

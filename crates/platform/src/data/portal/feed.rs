@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use boxed_futures::boxed_futures;
 use store::GroupCode;
 
 use super::boards::BoardListener;
@@ -14,6 +15,7 @@ use crate::core::access::Researcher;
 use crate::core::error::Result;
 use crate::data::Data;
 
+#[boxed_futures]
 impl Data {
     /// Listens to the board of a study. `last_seen` is the cursor of the last event that the caller has seen, when it
     /// comes back: what it missed comes first, or it is published to read the board again.

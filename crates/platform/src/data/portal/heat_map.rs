@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use boxed_futures::boxed_futures;
 use store::{GroupCode, LocalQuarter, PatientId, TallyRow};
 use vitals::registry::{DataType, Role};
 use vitals::zone::{DAY_US, LocalClock, LocalDay, QUARTER_US, SECOND_US};
@@ -60,6 +61,7 @@ pub struct TypeHours {
     pub expected: Vec<u64>,
 }
 
+#[boxed_futures]
 impl Data {
     /// The patients of a study whose days are to be shown. Invalid when the range is reversed or too long.
     pub async fn heat_map_patients(

@@ -1,5 +1,6 @@
 //! The history of a patient's NEWS, for the charts.
 
+use boxed_futures::boxed_futures;
 use vitals::news_timeline::NewsEntry;
 
 use super::series::LONGEST_SERIES_MS;
@@ -17,6 +18,7 @@ pub struct NewsHistory {
     pub entries: Vec<NewsEntry>,
 }
 
+#[boxed_futures]
 impl Data {
     /// Returns the scores of a patient from a time to another, ms, both included.
     pub async fn news_history(

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use boxed_futures::boxed_futures;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use vitals::block::Block;
 use vitals::registry::{Channel, ChannelRule, Colour, DataType, NULL, TestKind};
@@ -176,6 +177,7 @@ pub struct Chart {
     pub gaps: Vec<Gap>,
 }
 
+#[boxed_futures]
 impl Data {
     /// Series of a patient.
     pub async fn chart(&self, researcher: &Researcher, patient: &PatientId, request: &SeriesRequest) -> Result<Chart> {

@@ -1,5 +1,6 @@
 //! A person logs in and decides what a client may do: from the first page to the code.
 
+use boxed_futures::boxed_futures;
 use store::{AuthorizationCode, Consent, ConsentId, StoreError};
 
 use super::common::{hash_of, refused};
@@ -32,6 +33,7 @@ pub enum Decision {
     Deny,
 }
 
+#[boxed_futures]
 impl Identity {
     /// Returns the ticket of a login page for a request.
     pub fn begin_authorization(&self, request: AuthorizationRequest, browser: &str) -> Result<String> {

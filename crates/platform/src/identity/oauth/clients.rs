@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
+use boxed_futures::boxed_futures;
 use store::{ClientId, HealthChange, HealthMessage, OauthClient};
 
 use super::common::{hash_of, refused};
@@ -45,6 +46,7 @@ pub struct ClientCredentials {
     pub secret: Option<String>,
 }
 
+#[boxed_futures]
 impl Identity {
     /// Creates a client; answers it and its secret, which cannot be read again. A public client has none.
     pub async fn create_oauth_client(&self, new: NewOauthClient) -> Result<(OauthClient, Option<String>)> {

@@ -1,5 +1,6 @@
 //! What a patient has consented to: to see, and to withdraw.
 
+use boxed_futures::boxed_futures;
 use store::{Consent, ConsentId, HealthChange, HealthMessage};
 
 use crate::core::error::{PlatformError, Result};
@@ -17,6 +18,7 @@ pub struct GivenConsent {
     pub privacy_policy_url: String,
 }
 
+#[boxed_futures]
 impl Identity {
     /// Returns the consents of the caller that an application can act on, oldest first. One is left out when all that
     /// was issued for it has ended: the application cannot get anything more without asking again.

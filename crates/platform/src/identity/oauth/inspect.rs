@@ -1,5 +1,6 @@
 //! What a client may ask about its own tokens (RFC 7662), and how it gives them back (RFC 7009).
 
+use boxed_futures::boxed_futures;
 use store::{ClientId, FamilyId, HealthSession, PatientId, SessionId};
 
 use super::clients::ClientCredentials;
@@ -33,6 +34,7 @@ enum Found {
     Refresh { family: FamilyId, client: Option<ClientId>, inspected: Option<Inspected> },
 }
 
+#[boxed_futures]
 impl Identity {
     /// Returns what a token of the calling client is worth; `None` for one that is not good, and for any other
     /// client's. Only for clients that have a secret.

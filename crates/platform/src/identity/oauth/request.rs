@@ -3,6 +3,7 @@
 //! Until client and address are known to belong together nobody can be answered but the person. After that the client
 //! is answered, at that address and no other.
 
+use boxed_futures::boxed_futures;
 use serde::{Deserialize, Serialize};
 use store::{ClientId, OauthClient};
 
@@ -59,6 +60,7 @@ pub enum Asked {
     Unanswerable(&'static str),
 }
 
+#[boxed_futures]
 impl Identity {
     /// Reads the parameters of a request to the authorization address.
     pub async fn authorization_request(&self, parameters: &[(String, String)]) -> Result<Asked> {

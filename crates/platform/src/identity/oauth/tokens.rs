@@ -3,6 +3,7 @@
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use boxed_futures::boxed_futures;
 use store::{AuthorizationCode, FamilyId, HealthSession, OauthClient, Refreshed, StoreError};
 
 use super::clients::ClientCredentials;
@@ -45,6 +46,7 @@ pub struct OauthTokens {
     pub scope: String,
 }
 
+#[boxed_futures]
 impl Identity {
     /// Gives tokens for a code or a refresh token. `address` is where the call comes from.
     pub async fn oauth_tokens(

@@ -1,5 +1,6 @@
 //! What people do with their own account on the portal: password, API keys, second factor.
 
+use boxed_futures::boxed_futures;
 use runtime::HashMap;
 use store::{ApiKey, ApiKeyId, GroupCode, NewPassword};
 
@@ -28,6 +29,7 @@ pub struct NewTotp {
     pub otpauth_url: String,
 }
 
+#[boxed_futures]
 impl Identity {
     /// Chooses another password, which ends all tokens of the account and its other sessions. Invalid when the present
     /// one is not right.

@@ -1,5 +1,6 @@
 //! OAuth clients as administrators handle them on the portal.
 
+use boxed_futures::boxed_futures;
 use store::{ClientId, Role};
 
 use super::session::PortalCaller;
@@ -7,6 +8,7 @@ use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
 use crate::identity::oauth::{NewOauthClient, OauthClientView};
 
+#[boxed_futures]
 impl Identity {
     /// Returns all OAuth clients, oldest first, also the removed ones. Forbidden but for administrators.
     pub async fn portal_clients(&self, caller: &PortalCaller) -> Result<Vec<OauthClientView>> {

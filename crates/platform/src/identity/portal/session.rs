@@ -6,6 +6,7 @@
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use boxed_futures::boxed_futures;
 use sha2::{Digest, Sha256};
 use store::{Account, AccountId, PortalHolder, PortalSession, PortalSessionId, Role};
 
@@ -128,6 +129,7 @@ impl PortalCaller {
     }
 }
 
+#[boxed_futures]
 impl Identity {
     /// Logs in to the portal. Too many when it was tried too often; the count is shared with all other logins.
     /// `address` is where the call comes from.

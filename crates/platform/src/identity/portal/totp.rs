@@ -3,6 +3,7 @@
 //! A code counts one step early or late, because clocks differ, and once.
 
 use aws_lc_rs::aead::{Aad, NONCE_LEN, Nonce};
+use boxed_futures::boxed_futures;
 use store::{AccountId, Totp};
 use totp_rs::{Algorithm, Builder, Secret};
 
@@ -14,6 +15,7 @@ const DIGITS: u8 = 6;
 /// Bytes of a secret: as many as the hash has (RFC 4226, 4).
 const SECRET_BYTES: usize = 20;
 
+#[boxed_futures]
 impl Identity {
     /// Returns a new secret: as text for people, and sealed for its account.
     pub(super) fn new_totp_secret(&self, account: &AccountId) -> Result<(String, Vec<u8>)> {

@@ -12,6 +12,8 @@ mod prepare;
 mod request;
 mod write;
 
+use boxed_futures::boxed_futures;
+
 use std::sync::Arc;
 
 pub use request::{Counts, Sync, SyncId, SyncOutcome};
@@ -27,6 +29,7 @@ use crate::error::{Result, StoreError};
 /// longer than a look at it.
 const LOOKS: usize = 20;
 
+#[boxed_futures]
 impl HealthDb {
     /// Stores a sync. When this returns, the counted rows are durable and every reader sees them.
     pub async fn store_sync(&self, mut sync: Sync) -> Result<SyncOutcome> {
