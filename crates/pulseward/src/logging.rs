@@ -3,12 +3,15 @@
 //! Secrets stay out: requests are named by method and matched route (the routers see to that), and the libraries below
 //! them, which would log addresses and headers, are kept to what is worth reporting anyway.
 
+mod fields;
+
 use std::io::IsTerminal as _;
 
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _};
 
+use self::fields::PlainFields;
 use crate::config::{LogFormat, LogOptions};
 use crate::failure::Failure;
 use crate::traces::TraceLayer;
@@ -30,7 +33,8 @@ pub fn start_with(options: &LogOptions, traces: Option<TraceLayer>) -> Result<()
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
     let lines = tracing_subscriber::fmt::layer().with_ansi(colours).with_writer(std::io::stderr);
     let lines = match options.log_format {
-        LogFormat::Text => lines.with_target(false).with_filter(filter).boxed(),
+        LogFormat::Text if colours => lines.with_target(false).with_filter(filter).boxed(),
+        LogFormat::Text => lines.with_target(false).fmt_fields(PlainFields).with_filter(filter).boxed(),
         LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).with_filter(filter).boxed(),
     };
     let layers: Vec<TraceLayer> = traces.into_iter().chain([lines]).collect();
