@@ -29,6 +29,7 @@ pub(crate) const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/health/0012_derivations.sql"),
     include_str!("../../migrations/health/0013_checksums.sql"),
     include_str!("../../migrations/health/0014_integrity.sql"),
+    include_str!("../../migrations/health/0015_clustered.sql"),
 ]);
 
 sql! {
