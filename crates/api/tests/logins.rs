@@ -354,6 +354,30 @@ async fn a_retired_key_verifies_while_its_tokens_can_be_refreshed() {
 }
 
 #[tokio::test]
+async fn a_token_that_was_verified_before_ends_with_its_key() {
+    let story = Story::begin().await;
+    let (_, _, grace) = with_grace(&story).await;
+    for (cloud, path, token) in
+        [(Cloud::Users, "/users", &grace.users_token), (Cloud::Health, "/health", &grace.health_token)]
+    {
+        assert!(opens(&story, path, token).await && opens(&story, path, token).await, "{path}");
+        let (signed, signature) = token.rsplit_once('.').expect("a signature");
+        let other = if signature.starts_with('A') { "B" } else { "A" };
+        assert!(!opens(&story, path, &format!("{signed}.{other}{}", &signature[1..])).await, "{path}");
+        story.platform.identity.rotate_signing_key(cloud).await.expect("a key");
+        assert!(opens(&story, path, token).await, "{path}: its key still verifies");
+        let core = &story.platform.core;
+        match cloud {
+            Cloud::Users => core.users().purge_signing_keys(i64::MAX).await.expect("purged"),
+            Cloud::Health => core.health().purge_signing_keys(i64::MAX).await.expect("purged"),
+        };
+        // Keys are those of a minute ago at most.
+        story.pass_ms(MINUTE_MS);
+        assert!(!opens(&story, path, token).await, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn logging_out_with_an_expired_token_ends_the_login() {
     for (cloud, other) in [("/users", "/health"), ("/health", "/health")] {
         let story = Story::begin().await;

@@ -5,10 +5,15 @@ use std::sync::{Arc, RwLock};
 use jsonwebtoken::{DecodingKey, EncodingKey};
 use runtime::HashMap;
 
-/// The keys of one cloud as this node last saw them.
+use crate::identity::verified_tokens::VerifiedTokens;
+
+/// The keys of one cloud as this node last saw them, and what they have verified.
 #[derive(Default)]
 pub(crate) struct Keyring {
+    /// The keys.
     pub seen: RwLock<Option<Arc<Keys>>>,
+    /// Tokens that they have verified.
+    pub verified: VerifiedTokens,
 }
 
 /// The keys of one cloud.

@@ -3,6 +3,7 @@
 pub(crate) mod accounts;
 pub(crate) mod api_keys;
 pub(crate) mod backoff;
+pub(crate) mod claims;
 pub(crate) mod forgetting;
 pub(crate) mod health_sessions;
 pub(crate) mod keyring;
@@ -14,6 +15,7 @@ pub mod portal;
 pub(crate) mod signing;
 pub(crate) mod tokens;
 pub(crate) mod users_sessions;
+pub(crate) mod verified_tokens;
 
 use std::sync::Arc;
 

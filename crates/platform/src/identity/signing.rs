@@ -96,7 +96,8 @@ impl Identity {
         seen.clone().filter(|keys| self.core.now_ms() - keys.seen_ms < younger_than_ms)
     }
 
-    fn keyring(&self, cloud: Cloud) -> &Keyring {
+    /// Returns what this node remembers of the keys of a cloud.
+    pub(crate) fn keyring(&self, cloud: Cloud) -> &Keyring {
         match cloud {
             Cloud::Users => &self.memory.users_keys,
             Cloud::Health => &self.memory.health_keys,

@@ -1,15 +1,18 @@
 //! Tokens: signed by the cloud that issues them, and good only while their row in its database is in force.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use boxed_futures::boxed_futures;
 use jsonwebtoken::{Algorithm, Header, Validation};
-use serde::{Deserialize, Serialize};
 use store::{AccountId, ClientId, FamilyId, SessionId, User};
 
 use crate::core::audit;
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
+use crate::identity::claims::{Actor, Claims};
+use crate::identity::verified_tokens::{TokenDigest, VerifiedToken};
 
 pub(crate) const MINUTE_MS: i64 = 60_000;
 
@@ -63,51 +66,6 @@ impl UsersCaller {
     }
 }
 
-/// What a token says. The names are those of RFC 7519, RFC 8693 and RFC 9068.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Claims {
-    pub iss: String,
-    pub aud: String,
-    #[serde(flatten, with = "subject")]
-    pub user: User,
-    pub jti: SessionId,
-    pub iat: i64,
-    pub exp: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scope: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub act: Option<Actor>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_id: Option<ClientId>,
-}
-
-/// `sub` and `role`, which only together say who somebody is.
-mod subject {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-    use store::{User, UserId, UserRole};
-
-    #[derive(Serialize, Deserialize)]
-    struct Subject {
-        sub: UserId,
-        role: UserRole,
-    }
-
-    pub(super) fn serialize<S: Serializer>(user: &User, serializer: S) -> Result<S::Ok, S::Error> {
-        Subject { sub: user.id(), role: user.role() }.serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<User, D::Error> {
-        let Subject { sub, role } = Subject::deserialize(deserializer)?;
-        Ok(User::of(&sub, role))
-    }
-}
-
-/// Who acts on behalf of a token's subject.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Actor {
-    pub sub: AccountId,
-}
-
 /// A token before it is signed.
 pub(crate) struct Unsigned<'a> {
     pub session_id: &'a SessionId,
@@ -155,7 +113,14 @@ impl Identity {
 
     /// Returns what a token of this cloud says, when its signature, issuer and audience hold. Its session and its end
     /// are for the caller to check.
-    pub(crate) async fn read_token(&self, cloud: Cloud, token: &str) -> Result<Claims> {
+    pub(crate) async fn read_token(&self, cloud: Cloud, token: &str) -> Result<Arc<Claims>> {
+        let verified = &self.keyring(cloud).verified;
+        let digest = TokenDigest::of(token);
+        if let Some(known) = verified.find(&digest)
+            && self.keys_with(cloud, &known.kid).await?.verifying.contains_key(&known.kid)
+        {
+            return Ok(known.claims.clone());
+        }
         let header = jsonwebtoken::decode_header(token).map_err(|_| NOT_VALID)?;
         let kid = header.kid.ok_or(NOT_VALID)?;
         let keys = self.keys_with(cloud, &kid).await?;
@@ -168,7 +133,9 @@ impl Identity {
         // The session row has the end by this program's own clock.
         validation.validate_exp = false;
         let data = jsonwebtoken::decode::<Claims>(token, key, &validation).map_err(|_| NOT_VALID)?;
-        Ok(data.claims)
+        let claims = Arc::new(data.claims);
+        verified.add(digest, VerifiedToken { kid, claims: claims.clone() });
+        Ok(claims)
     }
 
     /// Returns who calls the Users Cloud with this token.
@@ -182,7 +149,7 @@ impl Identity {
             return Err(PlatformError::Unauthenticated("the token has expired"));
         }
         Ok(UsersCaller {
-            user: claims.user,
+            user: claims.user.clone(),
             session_id: session.id,
             login: session.family,
             refreshable: session.refresh_until_ms > session.first_issued_ms,

@@ -1,11 +1,14 @@
 //! Sessions on the Users Cloud: what a login begins, a refresh prolongs and a logout ends.
 
+use std::sync::Arc;
+
 use boxed_futures::boxed_futures;
 use store::{FamilyId, HealthChange, HealthMessage, NewAuditEntry, Refreshed, Session, Successor, User};
 
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
-use crate::identity::tokens::{Claims, Cloud, Issued, MINUTE_MS, NOT_VALID, Unsigned};
+use crate::identity::claims::Claims;
+use crate::identity::tokens::{Cloud, Issued, MINUTE_MS, NOT_VALID, Unsigned};
 
 /// Time for which a token that was refreshed can be refreshed again: the answer to the first time can have been lost.
 pub(crate) const REFRESH_GRACE_MS: i64 = 60_000;
@@ -109,7 +112,7 @@ impl Identity {
     }
 
     /// Returns what a token says that is to be refreshed. Anyone who fails too often waits.
-    pub(crate) async fn claims_to_refresh(&self, cloud: Cloud, token: &str, address: &str) -> Result<Claims> {
+    pub(crate) async fn claims_to_refresh(&self, cloud: Cloud, token: &str, address: &str) -> Result<Arc<Claims>> {
         let claims = match self.read_token(cloud, token).await {
             Ok(claims) => claims,
             // Only here is guessing possible; a token of ours that has ended is counted for its owner alone.
