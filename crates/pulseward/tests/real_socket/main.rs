@@ -11,6 +11,7 @@ mod clients;
 mod compressed_answers;
 mod configuration;
 mod damaged_files;
+mod database_files;
 mod database_restart;
 mod documented;
 mod entrances;
