@@ -27,6 +27,7 @@ mod keeping;
 mod kill;
 mod lake;
 mod master_keys;
+mod meanwhile;
 mod moving_on;
 mod odd_input;
 mod one_store;
