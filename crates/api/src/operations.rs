@@ -53,6 +53,11 @@ struct Readiness {
     /// Rows of the database that are damaged; absent when none were found.
     #[serde(skip_serializing_if = "Option::is_none")]
     damaged_rows: Option<DamagedRows>,
+    /// Write-ahead logs of databases that were damaged when they were read after a crash, by which acknowledged data were
+    /// lost; absent when none were kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 1)]
+    damaged_logs: Option<u64>,
 }
 
 /// Rows that are not what was stored.
@@ -124,7 +129,7 @@ async fn livez() -> Json<Health> {
 }
 
 /// Returns whether requests can be answered: both databases and the objects answer. Names background work that fails,
-/// and sealed files that cannot be read.
+/// sealed files that cannot be read, and damaged logs.
 #[utoipa::path(get, path = "/readyz", tag = "operations", responses((status = 200, body = Readiness),
     (status = 503, body = ErrorBody, example = json!({"code": "unavailable",
         "message": "the service is not available just now; nothing was lost"}))))]
@@ -139,7 +144,9 @@ async fn readyz(State(state): State<ApiState>) -> Result<Json<Readiness>> {
     let failing_jobs = failing_jobs.into_iter().map(of_kind).collect();
     let damaged_files = DamagedFiles::of(&damage);
     let damaged_rows = DamagedRows::of(damaged_rows);
-    Ok(Json(Readiness { status: "ok", failing_jobs, damaged_files, damaged_rows }))
+    let damaged_logs: u64 = upkeep.damaged_log_counts()?.iter().map(|(_, logs)| logs).sum();
+    let damaged_logs = (damaged_logs > 0).then_some(damaged_logs);
+    Ok(Json(Readiness { status: "ok", failing_jobs, damaged_files, damaged_rows, damaged_logs }))
 }
 
 fn no_answer() -> StoreError {

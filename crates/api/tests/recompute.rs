@@ -35,7 +35,7 @@ async fn damage_is_found_and_put_right() {
 
     let health = story.platform.core.health();
     let claim = health
-        .claim_patient(&PatientId::new(grace.uuid.as_str()), story.now_ms(), 1)
+        .claim_patient(&PatientId::new(grace.uuid.as_str()), None, story.now_ms(), 1)
         .await
         .expect("an answer")
         .expect("a claim");

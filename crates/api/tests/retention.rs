@@ -131,7 +131,7 @@ async fn recomputing_leaves_news_that_rests_on_retired_measurements() {
     differing("recomputed").await;
 
     let claim = health
-        .claim_patient(&PatientId::new(patient.uuid.as_str()), story.now_ms(), 1)
+        .claim_patient(&PatientId::new(patient.uuid.as_str()), None, story.now_ms(), 1)
         .await
         .expect("an answer")
         .expect("a claim");

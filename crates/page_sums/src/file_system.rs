@@ -1,13 +1,16 @@
 //! The file system between SQLite and the machine's: the machine's own, of whose database files reading and writing go
 //! through here.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, OsString, c_char, c_int, c_void};
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
 use std::ptr;
 use std::slice;
 use std::sync::OnceLock;
 
 use rusqlite::{Connection, ffi};
 
+use crate::log::{LOG, put_damage_aside};
 use crate::page::{HEADER_BYTES, Sums, is_intact, is_page, seal, sums_of_header};
 
 /// Methods of the third version map files into memory, and would read without us.
@@ -17,6 +20,11 @@ const WITHOUT_MAPPING: c_int = 2;
 /// writes nothing more in it; others have their work in the same one.
 const DAMAGED_PAGE: c_int = ffi::SQLITE_CORRUPT | 0x50 << 8;
 
+/// The lock that SQLite holds for itself alone while it reads the log after a crash, and at no other time.
+const RECOVERY_LOCK: c_int = 2;
+const LOCK_ALONE: c_int = ffi::SQLITE_SHM_LOCK | ffi::SQLITE_SHM_EXCLUSIVE;
+const UNLOCK_ALONE: c_int = ffi::SQLITE_SHM_UNLOCK | ffi::SQLITE_SHM_EXCLUSIVE;
+
 /// A database file. SQLite knows where its methods lie, and what else is needed lies behind them.
 #[repr(C)]
 struct Watched {
@@ -24,6 +32,8 @@ struct Watched {
     methods: ffi::sqlite3_io_methods,
     machine: &'static ffi::sqlite3_io_methods,
     sums: Sums,
+    /// Its write-ahead log, which may not be there; none of a file without a name.
+    log: Option<PathBuf>,
     /// A page with its sum, while it is written: what SQLite gave must stay as it is.
     page: Vec<u8>,
 }
@@ -112,10 +122,30 @@ unsafe extern "C" fn open(
     methods.xRead = Some(read);
     methods.xWrite = Some(write);
     methods.xDeviceCharacteristics = Some(characteristics);
-    let watched = Box::new(Watched { methods, machine, sums: Sums::None, page: Vec::new() });
+    methods.xLock = Some(lock);
+    if methods.xShmLock.is_some() {
+        methods.xShmLock = Some(shm_lock);
+    }
+    // SAFETY: the name is SQLite's own.
+    let log = unsafe { log_of(name) };
+    let watched = Box::new(Watched { methods, machine, sums: Sums::None, log, page: Vec::new() });
     // SAFETY: the table is the first field of the box, which `close` frees.
     unsafe { (*file).pMethods = Box::into_raw(watched).cast() };
     code
+}
+
+/// Returns the path of a database's log.
+///
+/// # Safety
+/// The name must be null or a text that ends with zero.
+unsafe fn log_of(name: *const c_char) -> Option<PathBuf> {
+    if name.is_null() {
+        return None;
+    }
+    // SAFETY: passed on from the caller.
+    let mut log = unsafe { CStr::from_ptr(name) }.to_bytes().to_vec();
+    log.extend(LOG.as_bytes());
+    Some(PathBuf::from(OsString::from_vec(log)))
 }
 
 /// # Safety
@@ -201,6 +231,42 @@ unsafe extern "C" fn characteristics(file: *mut ffi::sqlite3_file) -> c_int {
     of_machine & !ffi::SQLITE_IOCAP_SUBPAGE_READ
 }
 
+/// Locks the index of the log, and puts the log aside where it is damaged before SQLite reads it after a crash.
+// Only now does nobody write to it: another process may have the database open, or open it at the same time.
+unsafe extern "C" fn shm_lock(file: *mut ffi::sqlite3_file, first: c_int, count: c_int, flags: c_int) -> c_int {
+    // SAFETY: only files that `open` watches have this method.
+    let watched = unsafe { watched(file) };
+    let Some(lock) = watched.machine.xShmLock else { return ffi::SQLITE_IOERR_SHMLOCK };
+    // SAFETY: the arguments are SQLite's own.
+    let code = unsafe { lock(file, first, count, flags) };
+    let is_recovery = flags == LOCK_ALONE && (first..first + count).contains(&RECOVERY_LOCK);
+    if code != ffi::SQLITE_OK || !is_recovery || watched.is_log_in_order() {
+        return code;
+    }
+    // SQLite would go on and write over what could not be copied.
+    // SAFETY: the same lock, which is held.
+    unsafe { lock(file, first, count, UNLOCK_ALONE) };
+    ffi::SQLITE_IOERR
+}
+
+/// Locks the database, and does the same before SQLite is alone with it.
+// The last one to close a database empties the log under this lock, and reads it without the other one where nobody has
+// read it before: after an opening that failed.
+unsafe extern "C" fn lock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
+    // SAFETY: only files that `open` watches have this method.
+    let watched = unsafe { watched(file) };
+    // SAFETY: the arguments are SQLite's own.
+    let code = watched.machine.xLock.map_or(ffi::SQLITE_IOERR_LOCK, |lock| unsafe { lock(file, level) });
+    if code != ffi::SQLITE_OK || level != ffi::SQLITE_LOCK_EXCLUSIVE || watched.is_log_in_order() {
+        return code;
+    }
+    if let Some(unlock) = watched.machine.xUnlock {
+        // SAFETY: back to the lock that a database with a log is used under.
+        unsafe { unlock(file, ffi::SQLITE_LOCK_SHARED) };
+    }
+    ffi::SQLITE_BUSY
+}
+
 /// # Safety
 /// As of the method: `to` has room for so many bytes, and the file is open.
 unsafe fn read_as_it_is(
@@ -215,6 +281,11 @@ unsafe fn read_as_it_is(
 }
 
 impl Watched {
+    /// Puts the log aside where it is damaged; false where it cannot be.
+    fn is_log_in_order(&self) -> bool {
+        self.log.as_deref().is_none_or(|log| put_damage_aside(log).is_ok())
+    }
+
     /// Keeps what the header says, where bytes begin with it.
     fn look_at_header(&mut self, bytes: &[u8], offset: i64) {
         if offset == 0 && bytes.len() >= HEADER_BYTES {

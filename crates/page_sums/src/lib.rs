@@ -12,16 +12,20 @@
 //!   that is wrong, and a tool that is the last to close a file after a crash writes: they are to read a copy.
 //! - A statement that ends with this error is undone by the savepoint that it runs behind, and not always by SQLite.
 //! - The write-ahead log has SQLite's own sums, which are compared after a crash and not at each read; what is moved from it
-//!   into the file gets its sum then.
+//!   into the file gets its sum then. SQLite ends a log at the first frame that is wrong, and says nothing of what it leaves
+//!   out. A log that was damaged is copied to the name of the database with `-wal-damaged-1` before ([`damaged_logs`],
+//!   [`examine_log`]); where it cannot be copied, the database is not opened.
 //!
-//! This is the one crate with unsafe code. Files are the machine's own, with two functions replaced (`file_system.rs`); what
-//! these do with a page is safe (`page.rs`).
+//! This is the one crate with unsafe code. Files are the machine's own, with some functions replaced (`file_system.rs`); what
+//! these do with a page is safe (`page.rs`), and so is what they do with a log (`log.rs`).
 
 mod file_system;
+mod log;
 mod page;
 
 use rusqlite::Connection;
 
+pub use log::{LogDamage, damaged_logs, examine_log};
 use page::Sums;
 
 /// Makes all connections of this process compare and write sums that are opened from now on. Calling it again does nothing.

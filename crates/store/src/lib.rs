@@ -38,7 +38,8 @@ pub use damage::DamagedRows;
 #[cfg(feature = "planned-failures")]
 pub use engine::FailureMoment;
 pub use engine::{
-    Address, BUCKETS_US, DbCounts, DurationCounts, Limits, OperationCounts, PoolCounts, listen_for_wake_ups,
+    Address, BUCKETS_US, DamagedLog, DatabaseFiles, DbCounts, DurationCounts, Limits, OperationCounts, PoolCounts,
+    listen_for_wake_ups,
 };
 pub use error::{Result, StoreError};
 pub use events::{EventType, NewEvent};

@@ -199,7 +199,7 @@ async fn small_chunks_of_a_closed_hour_become_one_and_nothing_else_changes() {
         }
         send(&health, bpm(&[(NOON_US + 60_000_000, 99)])).await;
         // A derivation takes in what the syncs have touched, and with it the hours that they have opened.
-        let claim = health.claim_patient(&patient(), NOW_MS, 1).await.unwrap().unwrap();
+        let claim = health.claim_patient(&patient(), None, NOW_MS, 1).await.unwrap().unwrap();
         let dirty = health.dirty_of(&patient(), NOW_MS).await.unwrap();
         health.commit_derivations(vec![DerivationCommit { dirty, ..DerivationCommit::nothing(claim) }]).await.unwrap();
         assert_eq!(health.due_of(&patient(), NOW_MS).await.unwrap(), []);

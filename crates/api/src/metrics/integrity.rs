@@ -17,6 +17,11 @@ pub(super) async fn families(platform: &Platform) -> Vec<MetricFamily> {
         let help = "Stretches of rows in the database that were found damaged.";
         families.push(gauges("pulseward_damaged_rows", help, [([], rows.stretches as f64)]));
     }
+    if let Ok(logs) = platform.upkeep.damaged_log_counts() {
+        let help = "Write-ahead logs that were damaged when they were read after a crash, and are kept.";
+        let logs = logs.map(|(database, logs)| ([("database", database)], logs as f64));
+        families.push(gauges("pulseward_damaged_logs", help, logs));
+    }
     if let Ok(Some(state)) = platform.upkeep.scrub_state().await {
         let help = "Bytes that the pass over everything stored has read, of the pass under way or the last one.";
         families.push(gauges("pulseward_scrub_bytes", help, [([], state.bytes as f64)]));

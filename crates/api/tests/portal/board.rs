@@ -256,7 +256,7 @@ async fn damage_person(ward: &Ward, patient: &Enrolled) {
 async fn damage_score(ward: &Ward, patient: &Enrolled) {
     let health = ward.story.platform.core.health();
     let uuid = PatientId::new(patient.uuid.clone());
-    let claim = health.claim_patient(&uuid, START_MS, 1).await.expect("an answer").expect("a claim");
+    let claim = health.claim_patient(&uuid, None, START_MS, 1).await.expect("an answer").expect("a claim");
     let row = DerivedRow { output: Output::News, key: START_MS, version: 1, body: Some(b"{".to_vec()) };
     let damage = DerivationCommit { rows: vec![row], ..DerivationCommit::nothing(claim) };
     health.commit_derivations(vec![damage]).await.expect("damaged");

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use boxed_futures::boxed_futures;
-use store::{DbCounts, HoldId, ListedObject, PatientId};
+use store::{DatabaseFiles, DbCounts, HoldId, ListedObject, PatientId};
 
 use crate::core::error::Result;
 use crate::core::ids::hex;
@@ -65,6 +65,25 @@ impl Upkeep {
     pub async fn engine_findings(&self) -> Result<[(&'static str, Option<Vec<String>>); 2]> {
         let users = self.core.users().engine_findings().await?;
         Ok([("users", users), ("health", self.core.health().engine_findings().await?)])
+    }
+
+    /// Returns what protects the files of the databases and what damage to their logs is known, each with the name of its
+    /// database.
+    pub async fn database_files(&self) -> Result<[(&'static str, DatabaseFiles); 2]> {
+        let (users, health) = futures::try_join!(self.core.users().files(), self.core.health().files())?;
+        Ok([("users", users), ("health", health)])
+    }
+
+    /// Returns how many damaged write-ahead logs were kept, each with the name of its database.
+    pub fn damaged_log_counts(&self) -> Result<[(&'static str, u64); 2]> {
+        let (users, health) = (self.core.users().damaged_log_count()?, self.core.health().damaged_log_count()?);
+        Ok([("users", users), ("health", health)])
+    }
+
+    /// Rewrites database files whose pages have no checksums, so that they have them; uploads wait meanwhile.
+    pub async fn give_page_checksums(&self) -> Result<()> {
+        self.core.users().give_page_checksums().await?;
+        Ok(self.core.health().give_page_checksums().await?)
     }
 
     /// Follows the chain of the audit log. How many entries hold, and the number of the first that is not what was

@@ -1,5 +1,6 @@
 //! `pulseward doctor`: is everything there, is it what was written, how fast does it grow.
 
+mod database_files;
 mod disks;
 
 use clap::{ArgMatches, Args};
@@ -18,6 +19,7 @@ use crate::{logging, wiring};
 
 /// Check the stores; ends with status 1 when something is wrong
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each flag is given or not")]
 pub struct Doctor {
     /// Read every segment and compare it with the checksum in the catalog, and follow the chain of the audit log
     #[arg(long)]
@@ -28,6 +30,9 @@ pub struct Doctor {
     /// Try background work again that was put aside after failures
     #[arg(long)]
     retry: bool,
+    /// Rewrite database files whose pages have no checksums, so that they have them; uploads wait meanwhile
+    #[arg(long)]
+    rewrite: bool,
     /// End what keeps objects from being deleted, by the name in `holds`: nobody copies them any more
     #[arg(long, value_name = "HOLD")]
     release: Option<String>,
@@ -58,6 +63,11 @@ impl Doctor {
         let storage = platform.upkeep.storage().await?;
         let disks = disks::examine(store, platform.upkeep.object_folder(), &storage.all);
         let mut warnings: Vec<String> = disks.full_in_days.and_then(disks::growth_warning).into_iter().collect();
+        if self.rewrite {
+            platform.upkeep.give_page_checksums().await?;
+        }
+        let files = platform.upkeep.database_files().await?;
+        warnings.extend(database_files::warnings(&files));
         let orphans = self.orphans(platform).await?;
         // A warning and no problem: uploads that were cut off leave some, and they hurt nobody.
         if !orphans.paths.is_empty() && !self.sweep {
@@ -78,6 +88,7 @@ impl Doctor {
         }
         let put_aside = platform.upkeep.jobs_put_aside().await?;
         problems.extend(put_aside.iter().map(problem_of_job));
+        problems.extend(database_files::problems(&files));
         let mut report = json!({
             "bytes": storage.all.bytes,
             "bytes_per_day": storage.all.bytes_per_day,
@@ -93,6 +104,8 @@ impl Doctor {
             "scrub": platform.upkeep.scrub_state().await?.as_ref().map(scrub_json),
             "missing_files": 0,
             "damaged_files": 0,
+            "page_checksums": database_files::checksums_json(&files),
+            "damaged_logs": database_files::logs_json(&files),
             "put_aside": put_aside.iter().map(job_json).collect::<Vec<Value>>(),
         });
         if self.verify {

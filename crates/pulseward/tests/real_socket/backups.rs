@@ -1,6 +1,7 @@
 //! Backups of a running service on either engine, brought back on either, and what is refused.
 
 mod large;
+mod silent;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -11,11 +11,14 @@ use testkit::{S3_BUCKET, S3Server};
 
 use crate::exports::{BEGIN_MS, s3_environment, send_day};
 use crate::harness::{Patient, Researcher, Service, pulseward, run, store_command};
+use crate::meanwhile::Meanwhile;
 use crate::sealed_day::SealedDay;
 
 const RANGE: &str = "from_date=2025-11-19T00:00:00Z&to_date=2025-11-19T01:00:00Z";
 /// What a reader waits for at most, s; here with other tests at the same time, ten times as long counts as a fault.
 const LONGEST_ANSWER: Duration = Duration::from_secs(5);
+/// Rounds of requests of others during a fault: four of them are more than a hundred.
+const ROUNDS: i64 = 40;
 
 async fn raw(service: &Service, patient: &Patient, data_type: &str, range: &str) -> Response {
     let url = format!("{}/health/v2/raw-metrics/{data_type}?{range}", service.url);
@@ -91,6 +94,31 @@ async fn missing_file_is_reported_before_the_first_row_and_stops_nothing_else() 
     assert_eq!(doctor(data.path(), &["--verify"]).0, Some(0), "it was brought back");
     let (_, ready) = researcher.get("/readyz", None).await;
     assert_eq!(ready.get("damaged_files"), None, "{ready}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn file_that_is_missing_or_damaged_delays_nobody_else() {
+    let data = tempdir().unwrap();
+    let service = Service::start(data.path());
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    let (ill, well) = (researcher.enrol().await, researcher.enrol().await);
+    send_day(&researcher, &ill).await;
+    store_command(data.path(), &["seal", "--now"]);
+    let file = object(data.path(), &sealed_file(&researcher, &ill, "activity").await);
+    let mut damaged = std::fs::read(&file).unwrap();
+    // In every block that a reader can ask for.
+    damaged.iter_mut().step_by(500).for_each(|byte| *byte ^= 1);
+    std::fs::remove_file(&file).unwrap();
+    for fault in ["a missing file", "a damaged file"] {
+        let mut meanwhile = Meanwhile::default();
+        for minute in 0..ROUNDS {
+            let others = meanwhile.ask(&researcher, &well, minute, 200);
+            let (refused, ()) = tokio::join!(raw(&service, &ill, "activity", RANGE), others);
+            assert_refused(refused, "data_damaged").await;
+        }
+        meanwhile.report(fault);
+        std::fs::write(&file, &damaged).unwrap();
+    }
 }
 
 /// Nobody has asked for it: the doctor finds it without reading files.
@@ -196,6 +224,13 @@ async fn silent_bucket_holds_nobody_up_but_those_who_ask_it() {
     let (status, _) = researcher.get("/readyz", None).await;
     println!("readyz answered after {:?}", begun.elapsed());
     assert!(status == 503 && begun.elapsed() < Duration::from_secs(10));
+    let mut meanwhile = Meanwhile::default();
+    for minute in 0..ROUNDS {
+        let others = meanwhile.ask(&researcher, &other, minute, 503);
+        let (refused, ()) = tokio::join!(raw(&service, &sealed, "activity", RANGE), others);
+        assert_refused(refused, "unavailable").await;
+    }
+    meanwhile.report("a silent bucket");
     // Rows that need no object are stored and derived, however many patients wait for the bucket.
     for minute in 0..20 {
         assert_eq!(sync_minute(&researcher, &other, BEGIN_MS + minute * 60_000).await, 200);

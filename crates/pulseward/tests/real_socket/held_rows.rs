@@ -10,7 +10,7 @@ use testkit::Postgres;
 use tokio::task::JoinSet;
 
 use crate::harness::{Patient, Researcher, Service};
-use crate::took::Took;
+use crate::meanwhile::Meanwhile;
 
 const BEGIN_MS: i64 = 1_763_600_000_000;
 const ROWS: &str = "/health/v2/raw-metrics/activity?from_date=2025-11-20T00:00:00Z&to_date=2025-11-20T23:00:00Z";
@@ -20,9 +20,8 @@ const SYNCS: i64 = 20;
 const ROUNDS: i64 = 50;
 /// When what waited for the row has to be free at the latest, which the server's deadlines alone would take longer for.
 const LONGEST_LEFT: Duration = Duration::from_secs(4);
-/// Ten times what is promised of a request, and of readiness.
+/// Ten times what is promised of a request.
 const LONGEST: Duration = Duration::from_secs(5);
-const LONGEST_PROBE: Duration = Duration::from_secs(10);
 
 /// A service on PostgreSQL with two patients.
 struct Ward {
@@ -64,33 +63,15 @@ impl Ward {
         sending
     }
 
-    /// Asks for everything that is not about the patient whose row is held, so many times; returns how long the answers
-    /// took, and those about readiness.
-    async fn ask_about_others(&self, rounds: std::ops::RangeInclusive<i64>) -> (Took, Took) {
-        let Ward { researcher, other, .. } = self;
-        let (mut requests, mut probes) = (Took::default(), Took::default());
-        let mut answered = |begun: Instant, answer: (u16, Value)| {
-            assert_eq!(answer.0, 200, "{}", answer.1);
-            requests.add(begun);
-        };
+    /// Asks for everything that is not about the patient whose row is held, so many times.
+    async fn ask_about_others(&self, rounds: std::ops::RangeInclusive<i64>) -> Meanwhile {
+        let mut meanwhile = Meanwhile::default();
         for round in rounds {
-            let begun = Instant::now();
-            answered(begun, researcher.sync(other, &minute(round)).await.unwrap());
-            let begun = Instant::now();
-            answered(
-                begun,
-                researcher.get(&format!("/integration/v1/groups/{}/patients", researcher.group), None).await,
-            );
-            let begun = Instant::now();
-            answered(begun, researcher.get(ROWS, Some(&other.token)).await);
-            let begun = Instant::now();
-            let (status, ready) = researcher.get("/readyz", None).await;
-            assert_eq!(status, 200, "{ready}");
-            probes.add(begun);
+            meanwhile.ask(&self.researcher, &self.other, round, 200).await;
             // Two of syncs, and perhaps a commit of derivations that began before.
             assert!(self.health.waiting_for_locks("pulseward") <= 3, "many connections wait for one patient");
         }
-        (requests, probes)
+        meanwhile
     }
 
     /// Until nothing waits for the row any more; returns how long that took.
@@ -125,13 +106,11 @@ fn minute(number: i64) -> Value {
 async fn held_row_of_one_patient_delays_nobody_else() {
     let Some(ward) = Ward::open().await else { return };
     // What the machine makes of them otherwise, for comparison.
-    let (requests, probes) = ward.ask_about_others(1..=ROUNDS).await;
-    println!("before a row is held: requests {requests}; readiness {probes}");
+    ward.ask_about_others(1..=ROUNDS).await.report("no fault, on PostgreSQL");
     let holding = ward.health.begin(&format!("SELECT 1 FROM patient WHERE uuid = '{}' FOR UPDATE", ward.held.uuid));
     let syncs = ward.send(Duration::from_mins(1));
-    let (requests, probes) = ward.ask_about_others(1..=ROUNDS).await;
-    println!("next to a held row: requests {requests}; readiness {probes}");
-    assert!(requests.slowest() < LONGEST && probes.slowest() < LONGEST_PROBE, "{requests} {probes}");
+    let others = ward.ask_about_others(1..=ROUNDS).await.report("a held row");
+    assert!(others.slowest() < LONGEST, "{others}");
     let answers = syncs.join_all().await;
     assert!(answers.iter().all(|answer| matches!(answer, Some((503, Some(1..))))), "{answers:?}");
 
@@ -157,9 +136,8 @@ async fn clients_that_hang_up_free_what_their_requests_held_although_the_row_is_
     println!("nothing waits {waited:?} after the clients hung up");
     assert!(waited < LONGEST_LEFT, "{waited:?}");
     // Every connection is used by several of these: none has anything left to do for those who went away.
-    let (requests, probes) = ward.ask_about_others(1..=ROUNDS).await;
-    println!("after clients hung up: requests {requests}; readiness {probes}");
-    assert!(requests.slowest() < LONGEST && probes.slowest() < LONGEST_PROBE, "{requests} {probes}");
+    let others = ward.ask_about_others(1..=ROUNDS).await.report("a held row after clients hung up");
+    assert!(others.slowest() < LONGEST, "{others}");
 
     drop(holding);
     let begun = Instant::now();

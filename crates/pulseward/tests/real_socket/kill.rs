@@ -61,6 +61,10 @@ async fn crashes_lose_nothing_and_store_nothing_twice() {
         assert!(send_next(&researcher, phone).await);
         check(&researcher, phone).await;
     }
+    for database in ["users.db", "health.db"] {
+        let damaged = page_sums::damaged_logs(&data.path().join(database)).unwrap();
+        assert!(damaged.is_empty(), "what a crash leaves was taken for damage: {damaged:?}");
+    }
     let acknowledged: i64 = phones.iter().map(|phone| phone.acknowledged).sum();
     let found: i64 = phones.iter().map(|phone| phone.found).sum();
     println!("{acknowledged} syncs acknowledged, {found} of them stored before their answer was lost");

@@ -28,18 +28,28 @@ impl Took {
         self.0.iter().max().copied().unwrap_or_default()
     }
 
+    /// The time within which 95 of 100 were answered; zero of none.
+    pub fn p95(&self) -> Duration {
+        self.within(95)
+    }
+
     /// The time within which 99 of 100 were answered; zero of none.
     pub fn p99(&self) -> Duration {
+        self.within(99)
+    }
+
+    fn within(&self, percent: usize) -> Duration {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();
-        // Of fewer than a hundred it is the longest.
-        let place = (sorted.len() * 99).div_ceil(100).saturating_sub(1);
+        // Of a few it is the longest.
+        let place = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
         sorted.get(place).copied().unwrap_or_default()
     }
 }
 
 impl fmt::Display for Took {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "p99 {:.0?}, slowest {:.0?} of {}", self.p99(), self.slowest(), self.count())
+        let (p99, slowest) = (self.p99().as_millis(), self.slowest().as_millis());
+        write!(formatter, "p99 {p99} ms, slowest {slowest} ms of {}", self.count())
     }
 }

@@ -154,7 +154,7 @@ async fn what_processes_held_ends_with_a_restore(stores: Stores) {
         enrol(&stores, name).await;
     }
     health.enter_node(&NodeId::new("node"), "data", 1).await.expect("entered");
-    let claim = async |name: &str, now_ms| health.claim_patient(&PatientId::new(name), now_ms, 60_000).await;
+    let claim = async |name: &str, now_ms| health.claim_patient(&PatientId::new(name), None, now_ms, 60_000).await;
     assert!(claim("ada", 1).await.expect("an answer").is_some());
     assert!(claim("ada", 5).await.expect("an answer").is_none(), "somebody has the patient");
     health.hold_objects(&HoldId::new("backup"), i64::MAX).await.expect("held");

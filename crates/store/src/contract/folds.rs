@@ -68,7 +68,7 @@ pub(super) fn news(time_ms: i64, entry: Option<NewsEntry>) -> DerivedRow {
 
 /// Claims a patient, due or not, at a time beyond every lease before.
 pub(super) async fn claim_of(stores: &Stores, patient: &str) -> Claim {
-    let claimed = stores.health.claim_patient(&PatientId::new(patient), i64::MAX / 2, LEASE_MS).await;
+    let claimed = stores.health.claim_patient(&PatientId::new(patient), None, i64::MAX / 2, LEASE_MS).await;
     claimed.expect("an answer").expect("a claim")
 }
 
@@ -311,7 +311,7 @@ async fn cells_and_summaries_are_found_by_day_and_by_patient(stores: Stores) {
 
     health.mark_due(first, due(1, 0)).await.expect("marked");
     // All of them wait equally long, so that nobody is the first of them.
-    let again = health.claim_patient(first, 2, LEASE_MS).await.expect("an answer").expect("a claim");
+    let again = health.claim_patient(first, None, 2, LEASE_MS).await.expect("an answer").expect("a claim");
     let removal = DerivationCommit {
         rows: vec![slots(LocalDay(2), DataType::Tests, None), section(LocalDay(2), Section::Spo2, None)],
         ..nothing(&again)

@@ -8,6 +8,7 @@ mod file;
 mod fill;
 mod layout;
 mod moment;
+mod progress;
 mod rows;
 
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub(crate) use self::file::open_current;
 pub use self::fill::FillTarget;
 pub(crate) use self::fill::{fill, has_mark, look_at, remove_mark};
-use self::moment::Session;
+use self::moment::Snapshot;
 use super::address::Address;
 use super::blocking::blocking;
 use super::migrate::Migrations;
@@ -37,7 +38,7 @@ pub(crate) struct Original {
 ///
 /// # Errors
 /// [`StoreError::Conflict`] when a file is there. [`StoreError::Unavailable`] when no moment was found at which nobody
-/// writes; trying again later can help.
+/// writes, or when a database has stopped answering; trying again later can help.
 pub(crate) async fn copy(originals: Vec<Original>) -> Result<()> {
     for Original { to, .. } in &originals {
         if to.exists() {
@@ -55,14 +56,14 @@ pub(crate) async fn copy(originals: Vec<Original>) -> Result<()> {
     Ok(())
 }
 
-async fn copy_one(original: Original, snapshot: Session) -> Result<()> {
+async fn copy_one(original: Original, snapshot: Snapshot) -> Result<()> {
     let Original { migrations, to, .. } = original;
     match snapshot {
-        Session::Sqlite(source) => blocking(move || file::copy_whole(&source, &to)).await,
-        Session::Postgres(client) => {
+        Snapshot::Sqlite(source) => blocking(move || file::copy_whole(&source, &to)).await,
+        Snapshot::Postgres(client, backend) => {
             let made = to.clone();
             let file = blocking(move || file::begin(&made, migrations)).await?;
-            let file = rows::copy_out(&client, file).await?;
+            let file = rows::copy_out(&client, &backend, file).await?;
             blocking(move || file::finish(file, &to)).await
         }
     }

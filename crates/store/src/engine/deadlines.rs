@@ -37,6 +37,12 @@ pub(super) const LONGEST_UNWATCHED: Duration = Duration::from_secs(1);
 /// Longest time until a connection whose statement was given up is closed, whether the server has ended it or not.
 pub(super) const LONGEST_CANCEL: Duration = Duration::from_secs(10);
 
+/// Time without any part of a copy after which the server is asked whether it is at work on it. A server on a slow disk may
+/// need seconds for one part.
+pub(super) const LONGEST_QUIET: Duration = Duration::from_secs(10);
+/// Longest wait for statements of a copy that need no work of the server, or have a deadline of their own that is shorter.
+pub(super) const LONGEST_ANSWER: Duration = Duration::from_secs(10);
+
 /// Time without an answer to anything after which the server is asked whether it is there.
 pub(super) const SUSPICIOUS: Duration = Duration::from_secs(1);
 /// Longest time that such a question takes. With [`SUSPICIOUS`] it stays below two seconds, and a probe of the node, which

@@ -12,6 +12,7 @@ mod blocking;
 mod body;
 mod check;
 mod counts;
+mod database_files;
 mod deadlines;
 mod durations;
 mod migrate;
@@ -35,6 +36,7 @@ use runtime::HashMap;
 pub use address::{Address, Limits};
 pub(crate) use blocking::blocking;
 pub use counts::{DbCounts, PoolCounts};
+pub use database_files::DatabaseFiles;
 pub(crate) use deadlines::Work;
 pub use durations::{BUCKETS_US, DurationCounts};
 pub use migrate::Migrations;
@@ -44,6 +46,7 @@ pub use param::{Owned, Param};
 pub use planned_failures::FailureMoment;
 pub use row::{Columns, FromColumn, Row};
 pub(crate) use sqlite::file::open_to_read;
+pub use sqlite::kept_logs::DamagedLog;
 pub use statement::Tx;
 
 use self::body::{Answer, Body};
@@ -294,15 +297,18 @@ impl Db {
         .await
     }
 
-    /// Rewrites a database file without anything that was deleted, and empties its write-ahead log; writers wait
-    /// meanwhile. On PostgreSQL, whose files are not ours, nothing is done: its vacuum does the same in its time.
+    /// Rewrites a database file without anything that was deleted, empties its write-ahead log, and deletes damaged logs that
+    /// were kept; writers wait meanwhile. On PostgreSQL, whose files are not ours, nothing is done: its vacuum does the same in its time.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`](crate::StoreError::Unavailable) when somebody reads for too long or the disk has no room for a second copy; trying
     /// again later is safe.
     pub async fn rewrite(&self) -> Result<()> {
         match &self.engine {
-            Engine::Sqlite(sqlite) => sqlite.rewrite().await,
+            Engine::Sqlite(sqlite) => {
+                sqlite.rewrite().await?;
+                sqlite.delete_kept_logs().await
+            }
             Engine::Postgres(_) => Ok(()),
         }
     }

@@ -23,6 +23,7 @@ use crate::error::{Result, StoreError};
 use room::Room;
 
 pub(crate) mod file;
+pub(crate) mod kept_logs;
 mod room;
 
 // Each has a page cache of its own, and more than a few only wait for the same disk.
@@ -90,6 +91,8 @@ impl Sqlite {
     pub(super) fn open(path: &Path, migrations: Migrations) -> Result<Self> {
         let connection = connect(path)?;
         page_sums::mark(&connection)?;
+        // By now SQLite has read the log of a process that was killed.
+        kept_logs::report(path);
         let connection = migrated(connection, migrations)?;
         // Only now: a migration may rewrite a whole table, and what undoes that need not fit into memory.
         connection.execute_batch(UNDO_IN_MEMORY)?;
@@ -168,11 +171,29 @@ impl Sqlite {
         if room.is_doubtful() { blocking(move || room.check()).await } else { Ok(()) }
     }
 
-    /// Rewrites the file without what was deleted.
+    /// Rewrites the file without what was deleted; its pages then have checksums.
     pub(super) async fn rewrite(&self) -> Result<()> {
         let (reply, answer) = oneshot::channel();
         self.writer.add(Job::Rewrite(reply)).await.map_err(|_| stopped())?;
         answer.await.unwrap_or_else(|_| Err(stopped()))
+    }
+
+    /// Deletes the damaged logs that were kept.
+    pub(super) async fn delete_kept_logs(&self) -> Result<()> {
+        let path = self.path().to_owned();
+        blocking(move || kept_logs::delete(&path)).await
+    }
+
+    /// Returns whether the pages of the file have checksums.
+    pub(super) fn has_page_checksums(&self) -> Result<bool> {
+        let connection = self.readers.idle_for_look_ups.take()?;
+        let has_checksums = page_sums::are_in(&connection)?;
+        self.readers.idle_for_look_ups.put_back(connection);
+        Ok(has_checksums)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.readers.idle.path
     }
 
     /// Ends all connections and leaves the write-ahead log empty, so that the file alone holds everything. What is

@@ -103,12 +103,18 @@ impl HealthDb {
         Ok(count.unwrap_or(0).unsigned_abs())
     }
 
-    /// Claims one patient, whether something is due of them or not; `None` while somebody else has them, or when there
-    /// is no such patient.
-    pub async fn claim_patient(&self, patient: &PatientId, now_ms: i64, lease_ms: i64) -> Result<Option<Claim>> {
-        let (owner, patient) = (patient, patient.clone());
+    /// Claims one patient for a node, whether something is due of them or not; `None` while somebody else has them, or when
+    /// there is no such patient. Without a node the lease ends by time alone.
+    pub async fn claim_patient(
+        &self,
+        patient: &PatientId,
+        node: Option<&NodeId>,
+        now_ms: i64,
+        lease_ms: i64,
+    ) -> Result<Option<Claim>> {
+        let (owner, patient, node) = (patient, patient.clone(), node.cloned());
         let until_ms = now_ms.saturating_add(lease_ms);
-        let work = async move |tx: &Tx<'_>| claim(tx, &patient, None, until_ms, now_ms).await;
+        let work = async move |tx: &Tx<'_>| claim(tx, &patient, node.as_ref(), until_ms, now_ms).await;
         self.db.write_single_of(owner.as_str(), work).await
     }
 
@@ -174,7 +180,7 @@ fn read_failures(row: &Row<'_>) -> Result<Failures> {
     Ok(Failures { runs: count(1)?, panics: count(2)? })
 }
 
-/// Claims a patient for a node, or for a command that is none: its lease ends by time alone.
+/// Claims a patient for a node, or for nobody.
 async fn claim(
     tx: &Tx<'_>,
     patient: &PatientId,

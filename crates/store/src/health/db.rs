@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::open_hours::NotedHours;
 #[cfg(feature = "planned-failures")]
 use crate::engine::FailureMoment;
-use crate::engine::{Address, Db, DbCounts, Limits, Migrations};
+use crate::engine::{Address, DatabaseFiles, Db, DbCounts, Limits, Migrations};
 use crate::error::Result;
 use crate::events::{EventLog, delete_events};
 use crate::objects::Objects;
@@ -93,6 +93,21 @@ impl HealthDb {
     /// Returns what the engine's own check of its files finds, in its own words; `None` where the engine cannot check.
     pub async fn engine_findings(&self) -> Result<Option<Vec<String>>> {
         self.db.engine_findings().await
+    }
+
+    /// Returns what protects the files of the database, and what damage to their logs is known.
+    pub async fn files(&self) -> Result<DatabaseFiles> {
+        self.db.files().await
+    }
+
+    /// Returns how many damaged write-ahead logs were kept, without reading them.
+    pub fn damaged_log_count(&self) -> Result<u64> {
+        self.db.damaged_log_count()
+    }
+
+    /// Rewrites a database file whose pages have no checksums, so that they have them; writers wait meanwhile.
+    pub async fn give_page_checksums(&self) -> Result<()> {
+        self.db.give_page_checksums().await
     }
 
     /// Whether the database can be written: a disk that is full shows here.

@@ -109,6 +109,17 @@ impl Postgres {
         }
     }
 
+    /// Carries a statement out.
+    ///
+    /// # Panics
+    /// When it fails.
+    pub fn execute(&self, statement: &str) {
+        let psql = Command::new(Self::cluster().programs.join("psql"))
+            .args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", statement, &self.url])
+            .output();
+        check("psql", psql).unwrap_or_else(|error| panic!("{error}"));
+    }
+
     /// Returns how many connections to this database have given themselves a name.
     ///
     /// # Panics

@@ -24,6 +24,8 @@ struct Link {
     has_ended: AtomicBool,
     /// Connections that were taken so far.
     taken: AtomicUsize,
+    /// Bytes after which one connection goes silent; 0 where none is to.
+    silent_after: AtomicUsize,
 }
 
 impl SilentProxy {
@@ -67,6 +69,17 @@ impl SilentProxy {
         self.link.is_cut.store(true, Ordering::SeqCst);
     }
 
+    /// Lets one connection go silent for good once the server has sent so many bytes over it; others go on. That is what a
+    /// firewall does that has forgotten a connection.
+    pub fn silence_after(&self, bytes: usize) {
+        self.link.silent_after.store(bytes, Ordering::SeqCst);
+    }
+
+    /// Returns whether the connection that was to go silent has.
+    pub fn has_silenced(&self) -> bool {
+        self.link.silent_after.load(Ordering::SeqCst) == 0
+    }
+
     /// Mends the link. What was sent meanwhile arrives, as what the system sends again does.
     pub fn mend(&self) {
         self.link.is_cut.store(false, Ordering::SeqCst);
@@ -87,6 +100,17 @@ impl Link {
             std::thread::sleep(LOOK_EVERY);
         }
     }
+
+    /// Waits until the proxy ends, where a connection that has brought so many bytes is the one that goes silent.
+    fn wait_if_silent(&self, bytes: usize) {
+        let limit = self.silent_after.load(Ordering::SeqCst);
+        let is_the_one = limit > 0
+            && bytes >= limit
+            && self.silent_after.compare_exchange(limit, 0, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+        while is_the_one && !self.has_ended.load(Ordering::SeqCst) {
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
 }
 
 /// Connects a client with the server, by a thread for each direction.
@@ -96,16 +120,18 @@ fn connect(client: &TcpStream, server_port: u16, link: &Arc<Link>) -> std::io::R
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
     let (client_reads, server_writes, other) = (client.try_clone()?, server.try_clone()?, link.clone());
-    std::thread::spawn(move || forward(&client_reads, &server_writes, &other));
-    forward(&server, client, link);
+    std::thread::spawn(move || forward(&client_reads, &server_writes, &other, |_| {}));
+    forward(&server, client, link, |bytes| link.wait_if_silent(bytes));
     Ok(())
 }
 
-/// Passes on what one side sends, also its end, unless the link is cut.
-fn forward(mut from: &TcpStream, mut to: &TcpStream, link: &Link) {
-    let mut bytes = [0; 16 * 1024];
+/// Passes on what one side sends, also its end, unless the link is cut. Says before each part how many bytes there were.
+fn forward(mut from: &TcpStream, mut to: &TcpStream, link: &Link, pass: impl Fn(usize)) {
+    let (mut bytes, mut passed) = ([0; 16 * 1024], 0);
     loop {
         let read = from.read(&mut bytes);
+        passed += read.as_ref().unwrap_or(&0);
+        pass(passed);
         link.wait();
         match read {
             Ok(count) if count > 0 && to.write_all(&bytes[..count]).is_ok() => {}

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 use store::{
     AHEAD_MS, Claim, CommitOutcome, DerivationCommit, Dirty, DueRange, EventType, Gender, LatestChange, NewEvent,
-    PatientId,
+    NodeId, PatientId,
 };
 use vitals::activity::Sex;
 use vitals::derivation::{
@@ -40,6 +40,21 @@ pub(super) struct Input {
     pub now_ms: i64,
 }
 
+/// The node that claims single patients, and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Holder<'node> {
+    pub node: &'node NodeId,
+    pub now_ms: i64,
+    pub lease_ms: i64,
+}
+
+impl Holder<'_> {
+    /// Claims a patient; `None` when somebody else has them.
+    pub async fn claim(&self, core: &Core, patient: &PatientId) -> store::Result<Option<Claim>> {
+        core.health().claim_patient(patient, Some(self.node), self.now_ms, self.lease_ms).await
+    }
+}
+
 /// Reads and computes what is dirty of one patient.
 pub(super) async fn derive(core: &Core, counts: &DerivationCounts, claim: Claim) -> store::Result<DerivationCommit> {
     let health = core.health();
@@ -69,21 +84,20 @@ pub(super) async fn derive(core: &Core, counts: &DerivationCounts, claim: Claim)
     Ok(commit)
 }
 
-/// Derives what is due of one patient until nothing is left; false when somebody else has the patient.
+/// Derives what is due of one patient for a node until nothing is left; false when somebody else has the patient.
 pub(super) async fn commit_due(
     core: &Core,
     counts: &DerivationCounts,
     patient: &PatientId,
-    now_ms: i64,
-    lease_ms: i64,
+    holder: &Holder<'_>,
 ) -> store::Result<bool> {
     let health = core.health();
     // One batch spans a limited time, and a sync can come between two of them.
-    while !health.due_of(patient, now_ms).await?.is_empty() {
-        let Some(claim) = health.claim_patient(patient, now_ms, lease_ms).await? else { return Ok(false) };
+    while !health.due_of(patient, holder.now_ms).await?.is_empty() {
+        let Some(claim) = holder.claim(core, patient).await? else { return Ok(false) };
         let committed = derive_and_commit(core, counts, claim.clone()).await;
         if !matches!(committed, Ok(true)) {
-            give_back(core, claim, now_ms).await;
+            give_back(core, claim, holder.now_ms).await;
             return committed;
         }
     }

@@ -9,6 +9,7 @@ mod ahead;
 mod counts;
 mod derive;
 mod plan;
+mod presence;
 mod reader;
 mod recompute;
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use boxed_futures::boxed_futures;
-use store::{Claim, CommitOutcome, DerivationCommit, DueRange, LatestChange, PatientId, StoreError};
+use store::{Claim, CommitOutcome, DerivationCommit, DueRange, LatestChange, NodeId, PatientId, StoreError};
 use vitals::cells::Day;
 use vitals::derivation::{Answer, DerivedRow, Frozen, Need, Output, VITAL_TYPES, day_of, is_input};
 use vitals::latest::LatestValues;
@@ -14,7 +14,8 @@ use vitals::registry::DataType;
 use vitals::zone::DAY_US;
 
 use super::counts::DerivationCounts;
-use super::derive::{Input, begin, commit_due, give_back, run, subject_of};
+use super::derive::{Holder, Input, begin, commit_due, give_back, run, subject_of};
+use super::presence::Presence;
 use super::reader::{Reader, StoredPatient};
 use super::values::{Values, is_known};
 use crate::core::Core;
@@ -22,7 +23,8 @@ use crate::core::access::Readable;
 use crate::core::error::{PlatformError, Result};
 use crate::data::Data;
 
-/// How long a recomputation may hold a patient; the derivation of what arrives meanwhile waits for it.
+/// How long a recomputation may hold a patient; the derivation of what arrives meanwhile waits for it. One that was killed is
+/// noticed before.
 const LEASE_MS: i64 = 10 * 60_000;
 /// How often a recomputation begins again because rows came or somebody else had the patient.
 const TRIES: usize = 20;
@@ -49,6 +51,18 @@ impl Data {
     pub async fn recompute(
         &self,
         patient: Option<&PatientId>,
+        done: impl FnMut(&PatientId, Recomputed),
+    ) -> Result<Recomputed> {
+        let presence = Presence::enter(&self.core).await?;
+        let recomputed = self.recompute_as(presence.id(), patient, done).await;
+        presence.leave().await;
+        recomputed
+    }
+
+    async fn recompute_as(
+        &self,
+        node: &NodeId,
+        patient: Option<&PatientId>,
         mut done: impl FnMut(&PatientId, Recomputed),
     ) -> Result<Recomputed> {
         let mut total = Recomputed::default();
@@ -59,7 +73,7 @@ impl Data {
         };
         if let Some(patient) = patient {
             self.core.health().patient(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
-            add(patient, recompute_patient(&self.core, &self.derivations.counts, patient).await?);
+            add(patient, recompute_patient(&self.core, &self.derivations.counts, node, patient).await?);
             return Ok(total);
         }
         let mut failed = None;
@@ -69,7 +83,7 @@ impl Data {
             let Some(last) = patients.last() else { break };
             after = Some(last.clone());
             for patient in &patients {
-                match recompute_patient(&self.core, &self.derivations.counts, patient).await {
+                match recompute_patient(&self.core, &self.derivations.counts, node, patient).await {
                     Ok(found) => add(patient, found),
                     Err(error) if error.is_unavailable() => return Err(error),
                     Err(error) => {
@@ -83,9 +97,14 @@ impl Data {
     }
 }
 
-async fn recompute_patient(core: &Core, counts: &DerivationCounts, patient: &PatientId) -> Result<Recomputed> {
+async fn recompute_patient(
+    core: &Core,
+    counts: &DerivationCounts,
+    node: &NodeId,
+    patient: &PatientId,
+) -> Result<Recomputed> {
     for _ in 0..TRIES {
-        if let Some(found) = try_recompute(core, counts, patient).await? {
+        if let Some(found) = try_recompute(core, counts, node, patient).await? {
             return Ok(found);
         }
         runtime::sleep(PAUSE).await;
@@ -94,10 +113,16 @@ async fn recompute_patient(core: &Core, counts: &DerivationCounts, patient: &Pat
 }
 
 /// `None` when somebody else has the patient, or when something came between.
-async fn try_recompute(core: &Core, counts: &DerivationCounts, patient: &PatientId) -> Result<Option<Recomputed>> {
+async fn try_recompute(
+    core: &Core,
+    counts: &DerivationCounts,
+    node: &NodeId,
+    patient: &PatientId,
+) -> Result<Option<Recomputed>> {
     let health = core.health();
     let arrivals = health.arrivals(patient).await?;
     let now_ms = core.now_ms();
+    let holder = Holder { node, now_ms, lease_ms: LEASE_MS };
     // Windows of waveforms that wait for their end are computed now: the recomputation takes what is there.
     for range in health.due_of(patient, i64::MAX).await? {
         let is_waveform = DataType::from_number(range.data_type).is_some_and(DataType::is_waveform);
@@ -107,12 +132,12 @@ async fn try_recompute(core: &Core, counts: &DerivationCounts, patient: &Patient
     }
     // What waits would otherwise be counted as a difference. Where it waits because derived values are damaged, it is
     // derived once they are right.
-    let is_held_up = match commit_due(core, counts, patient, now_ms, LEASE_MS).await {
+    let is_held_up = match commit_due(core, counts, patient, &holder).await {
         Ok(false) => return Ok(None),
         Err(error) if error.is_damage() => true,
         derived => !derived?,
     };
-    let Some(claim) = health.claim_patient(patient, now_ms, LEASE_MS).await? else { return Ok(None) };
+    let Some(claim) = holder.claim(core, patient).await? else { return Ok(None) };
     let begun = Begun { now_ms, arrivals, is_held_up };
     let repaired = repair(core, counts, claim.clone(), begun).await;
     // Nothing has ended the claim then, and the next try would find the patient taken.

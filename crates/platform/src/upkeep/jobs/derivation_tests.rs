@@ -154,7 +154,7 @@ async fn what_another_version_has_computed_is_computed_again_once() {
     let health = service.platform.core.health();
     let derived = health.all_derived(&PatientId::new("ada")).await.unwrap();
     let older = versions().replace("day_sections=", "day_sections=0");
-    let claim = health.claim_patient(&PatientId::new("ada"), NOON_MS, 1).await.unwrap().unwrap();
+    let claim = health.claim_patient(&PatientId::new("ada"), None, NOON_MS, 1).await.unwrap().unwrap();
     let is_section = |row: &&DerivedRow| row.output == Output::Section;
     let rows: Vec<_> = derived.iter().filter(is_section).map(|row| DerivedRow { body: None, ..row.clone() }).collect();
     assert!(!rows.is_empty());

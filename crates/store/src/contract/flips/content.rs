@@ -118,7 +118,7 @@ async fn enrol(health: &HealthDb, name: &str) {
 /// Commits derived values of every output.
 async fn derive(health: &HealthDb, name: &str) {
     let patient = PatientId::new(name);
-    let claim = health.claim_patient(&patient, MADE, 1_000).await.expect("an answer").expect("a claim");
+    let claim = health.claim_patient(&patient, None, MADE, 1_000).await.expect("an answer").expect("a claim");
     let row = |output, key, body: Vec<u8>| DerivedRow { output, key, version: 3, body: Some(body) };
     let bytes = |count: usize, salt: usize| (0..count).map(|at| (at * at / 3 + salt) as u8).collect::<Vec<u8>>();
     let mut rows = Vec::new();

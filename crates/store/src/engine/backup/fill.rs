@@ -13,6 +13,7 @@ use tokio_postgres::Client;
 
 use super::file::Copied;
 use super::layout::{self, Column, ColumnType, Table};
+use super::progress::{Backend, answered};
 use crate::engine::blocking::blocking;
 use crate::engine::migrate::{MIGRATION_LOCK, Migrations};
 use crate::engine::postgres::connect_directly;
@@ -20,6 +21,8 @@ use crate::error::{Result, StoreError};
 
 /// Bytes of rows that are read and sent in one go.
 const PAGE_BYTES: usize = 4 << 20;
+/// Bytes whose way to the server counts as one step, also over a slow link.
+const STEP_BYTES: usize = 128 << 10;
 /// Start of what COPY takes: signature, flags, length of an extension.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 /// End of it.
@@ -46,17 +49,17 @@ pub enum FillTarget {
 
 /// Looks what is in a database.
 pub(crate) async fn look_at(url: &str) -> Result<FillTarget> {
-    look(&connect(url).await?).await
+    answered(look(&connect(url).await?)).await
 }
 
 /// Whether a restore into a database did not come to its end.
 pub(crate) async fn has_mark(url: &str) -> Result<bool> {
-    asked(&connect(url).await?, HAS_MARK).await
+    answered(asked(&connect(url).await?, HAS_MARK)).await
 }
 
 /// Notes that a restore into a database has come to its end.
 pub(crate) async fn remove_mark(url: &str) -> Result<()> {
-    Ok(connect(url).await?.batch_execute(REMOVE_MARK).await?)
+    answered(connect(url).await?.batch_execute(REMOVE_MARK)).await
 }
 
 /// Fills a database with the rows of a file, and marks it as not finished. What an earlier restore has left goes first.
@@ -65,25 +68,25 @@ pub(crate) async fn remove_mark(url: &str) -> Result<()> {
 /// [`StoreError::Conflict`] when the database is in use. Then, and after every other error, it is as it was before.
 pub(crate) async fn fill(url: &str, migrations: Migrations, mut file: Copied) -> Result<()> {
     let client = connect(url).await?;
-    client.batch_execute(BEGIN).await?;
+    answered(client.batch_execute(BEGIN)).await?;
+    let backend = Backend::of(&client, url).await?;
     // Against a node that starts just now and finds an empty database to make a store in.
-    client.execute("SELECT pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK]).await?;
+    backend.wait_for(client.execute("SELECT pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK])).await?;
     let tables = layout::tables(file.connection())?;
-    match look(&client).await? {
+    match answered(look(&client)).await? {
         FillTarget::Empty => {}
-        FillTarget::Unfinished => clear(&client, &file, &tables).await?,
+        FillTarget::Unfinished => backend.wait_for(clear(&client, &file, &tables)).await?,
         FillTarget::InUse => return Err(StoreError::Conflict("the database is not empty".to_owned())),
     }
     let mut target: &Client = &client;
-    migrations.apply(&mut target).await?;
-    client.batch_execute(MAKE_MARK).await?;
+    backend.wait_for(migrations.apply(&mut target)).await?;
+    answered(client.batch_execute(MAKE_MARK)).await?;
     for table in &tables {
-        file = fill_table(&client, file, table).await?;
+        file = fill_table(&client, &backend, file, table).await?;
     }
     let names: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
     // Otherwise the server would plan its first statements as if the tables were empty.
-    client.batch_execute(&format!("ANALYZE {}; COMMIT", names.join(", "))).await?;
-    Ok(())
+    backend.wait_for(client.batch_execute(&format!("ANALYZE {}; COMMIT", names.join(", ")))).await
 }
 
 async fn connect(url: &str) -> Result<Client> {
@@ -111,13 +114,13 @@ async fn clear(client: &Client, file: &Copied, tables: &[Table]) -> Result<()> {
     Ok(client.batch_execute(&text).await?)
 }
 
-async fn fill_table(client: &Client, mut file: Copied, table: &Table) -> Result<Copied> {
+async fn fill_table(client: &Client, backend: &Backend, mut file: Copied, table: &Table) -> Result<Copied> {
     let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
     // Migrations put a first row into some.
-    client.batch_execute(&format!("DELETE FROM {}", table.name)).await?;
+    backend.wait_for(client.batch_execute(&format!("DELETE FROM {}", table.name))).await?;
     let text = format!("COPY {} ({}) FROM STDIN (FORMAT binary)", table.name, names.join(", "));
-    let mut sink = pin!(client.copy_in::<_, Bytes>(&text).await?);
-    sink.send(Bytes::from_static(HEADER)).await?;
+    let mut sink = pin!(backend.wait_for(client.copy_in::<_, Bytes>(&text)).await?);
+    backend.wait_for(sink.send(Bytes::from_static(HEADER))).await?;
     let mut behind: Option<Vec<Value>> = None;
     loop {
         let of_page = table.clone();
@@ -127,14 +130,18 @@ async fn fill_table(client: &Client, mut file: Copied, table: &Table) -> Result<
         })
         .await?;
         file = read;
-        sink.send(page.bytes.freeze()).await?;
+        let mut bytes = page.bytes.freeze();
+        while !bytes.is_empty() {
+            let step = bytes.split_to(bytes.len().min(STEP_BYTES));
+            backend.wait_for(sink.send(step)).await?;
+        }
         match page.last {
             Some(last) => behind = Some(last),
             None => break,
         }
     }
-    sink.send(Bytes::from_static(TRAILER)).await?;
-    sink.finish().await?;
+    backend.wait_for(sink.send(Bytes::from_static(TRAILER))).await?;
+    backend.wait_for(sink.finish()).await?;
     Ok(file)
 }
 

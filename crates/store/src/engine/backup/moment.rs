@@ -9,6 +9,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tokio_postgres::Client;
 
+use super::progress::{Backend, answered};
 use crate::engine::address::Address;
 use crate::engine::blocking::blocking;
 use crate::engine::postgres::connect_directly;
@@ -40,14 +41,23 @@ const BEGIN_HOLDING: &str =
 /// A connection to a database on either engine.
 pub(super) enum Session {
     Sqlite(Connection),
-    Postgres(Client),
+    Postgres(Client, String),
+}
+
+/// A transaction that sees a database as it was at a moment.
+pub(super) enum Snapshot {
+    Sqlite(Connection),
+    Postgres(Client, Backend),
 }
 
 impl Session {
     async fn open(address: &Address) -> Result<Self> {
         match address.clone() {
             Address::File(path) => Ok(Session::Sqlite(blocking(move || open_existing(&path)).await?)),
-            Address::Postgres(url) => Ok(Session::Postgres(connect_directly(&url, "pulseward-backup").await?)),
+            Address::Postgres(url) => {
+                let client = connect_directly(&url, "pulseward-backup").await?;
+                Ok(Session::Postgres(client, url))
+            }
         }
     }
 
@@ -62,37 +72,38 @@ impl Session {
                 };
                 blocking(hold).await
             }
-            Session::Postgres(client) => {
-                client.batch_execute(&format!("{BEGIN_HOLDING} {}", wait.as_millis())).await?;
+            Session::Postgres(client, url) => {
+                answered(client.batch_execute(&format!("{BEGIN_HOLDING} {}", wait.as_millis()))).await?;
                 // Readers go on, and so do those who hold single rows and write nothing.
-                client.batch_execute(&format!("LOCK TABLE {} IN SHARE MODE", tables.join(", "))).await?;
-                Ok(Session::Postgres(client))
+                answered(client.batch_execute(&format!("LOCK TABLE {} IN SHARE MODE", tables.join(", ")))).await?;
+                Ok(Session::Postgres(client, url))
             }
         }
     }
 
     /// Begins a transaction that sees what is committed now.
-    async fn begin_snapshot(self) -> Result<Self> {
+    async fn begin_snapshot(self) -> Result<Snapshot> {
         match self {
             Session::Sqlite(connection) => {
                 let begin = move || {
                     connection.busy_timeout(Duration::from_secs(30))?;
                     // BEGIN alone takes no snapshot; the first read does.
                     connection.execute_batch("BEGIN; SELECT version FROM schema_version;")?;
-                    Ok(Session::Sqlite(connection))
+                    Ok(Snapshot::Sqlite(connection))
                 };
                 blocking(begin).await
             }
-            Session::Postgres(client) => {
-                client.batch_execute(BEGIN_SNAPSHOT).await?;
-                Ok(Session::Postgres(client))
+            Session::Postgres(client, url) => {
+                answered(client.batch_execute(BEGIN_SNAPSHOT)).await?;
+                let backend = Backend::of(&client, &url).await?;
+                Ok(Snapshot::Postgres(client, backend))
             }
         }
     }
 }
 
 /// Snapshots of databases, each with the names of its tables, in their order, all of the same moment.
-pub(super) async fn snapshots(databases: &[(Address, Vec<String>)]) -> Result<Vec<Session>> {
+pub(super) async fn snapshots(databases: &[(Address, Vec<String>)]) -> Result<Vec<Snapshot>> {
     let mut why = String::new();
     for wait in TRIES {
         match snapshots_once(databases, wait).await {
@@ -104,7 +115,7 @@ pub(super) async fn snapshots(databases: &[(Address, Vec<String>)]) -> Result<Ve
     Err(StoreError::Unavailable(format!("no moment was found at which nobody writes: {why}")))
 }
 
-async fn snapshots_once(databases: &[(Address, Vec<String>)], wait: Duration) -> Result<Vec<Session>> {
+async fn snapshots_once(databases: &[(Address, Vec<String>)], wait: Duration) -> Result<Vec<Snapshot>> {
     // Connected before anybody is stopped: writers do not wait for handshakes.
     let (mut holding, mut reading) = (Vec::new(), Vec::new());
     for (address, tables) in databases {

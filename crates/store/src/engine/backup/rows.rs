@@ -10,6 +10,7 @@ use tokio_postgres::binary_copy::{BinaryCopyOutRow, BinaryCopyOutStream};
 use tokio_postgres::types::Type;
 
 use super::layout::{self, Column, ColumnType, Table};
+use super::progress::Backend;
 use crate::engine::blocking::blocking;
 use crate::error::Result;
 
@@ -38,21 +39,21 @@ impl Batch {
 }
 
 /// Copies all tables of a snapshot into a file that has been begun.
-pub(super) async fn copy_out(client: &Client, mut file: Connection) -> Result<Connection> {
+pub(super) async fn copy_out(client: &Client, backend: &Backend, mut file: Connection) -> Result<Connection> {
     for table in layout::tables(&file)? {
-        file = copy_table(client, file, &table).await?;
+        file = copy_table(client, backend, file, &table).await?;
     }
     Ok(file)
 }
 
-async fn copy_table(client: &Client, mut file: Connection, table: &Table) -> Result<Connection> {
+async fn copy_table(client: &Client, backend: &Backend, mut file: Connection, table: &Table) -> Result<Connection> {
     let columns: Vec<(&Column, String)> = table.columns.iter().filter_map(|column| moved(table, column)).collect();
     let types: Vec<Type> = columns.iter().map(|(column, _)| column.column_type.of_postgres()).collect();
     let insert = insert_text(table, &columns);
-    let copied = client.copy_out(&copy_text(table, &columns)).await?;
+    let copied = backend.wait_for(client.copy_out(&copy_text(table, &columns))).await?;
     let mut rows = pin!(BinaryCopyOutStream::new(copied, &types));
     let mut batch = Batch::default();
-    while let Some(row) = rows.try_next().await? {
+    while let Some(row) = backend.wait_for(rows.try_next()).await? {
         let values = columns.iter().enumerate().map(|(at, (column, _))| value_of(&row, at, column.column_type));
         batch.add(values.collect::<Result<_>>()?);
         if batch.bytes >= BATCH_BYTES {

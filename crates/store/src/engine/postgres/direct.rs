@@ -4,7 +4,9 @@ use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, NoTls, Socket};
 
+use super::breaker::away;
 use super::connection;
+use crate::engine::deadlines::LONGEST_CONNECT;
 use crate::error::Result;
 
 /// Connects to a database address; `name` is what the server shows of it. The connection ends with the client, and the
@@ -22,7 +24,9 @@ async fn driven<T>(config: &Config, tls: T) -> Result<Client>
 where
     T: MakeTlsConnect<Socket, Stream: Send + 'static>,
 {
-    let (client, connection) = config.connect(tls).await?;
+    // The limit of the configuration ends with the connection of the system; the server has still to answer on it.
+    let connected = runtime::timeout(LONGEST_CONNECT, config.connect(tls)).await;
+    let (client, connection) = connected.map_err(|_| away())??;
     drop(runtime::spawn("drive a connection", async move {
         if let Err(error) = connection.await {
             // The statement that waits for an answer fails as well.

@@ -89,6 +89,19 @@ async fn file_of_before_page_checksums_gets_them_when_it_is_rewritten() {
 }
 
 #[tokio::test]
+async fn damaged_logs_go_when_something_was_erased_and_stay_when_a_file_gets_checksums() {
+    let scene = Scene::begin().await;
+    let kept = scene.path.with_file_name("things.db-wal-damaged-1");
+    std::fs::write(&kept, "rows that were erased since").expect("written");
+    assert_eq!(scene.db.damaged_log_count().expect("a count"), 1);
+    scene.db.give_page_checksums().await.expect("nothing to do");
+    assert!(kept.exists());
+    scene.db.rewrite().await.expect("rewritten");
+    assert!(!kept.exists());
+    assert_eq!(scene.db.files().await.expect("files").damaged_logs, []);
+}
+
+#[tokio::test]
 async fn closing_next_to_a_reader_of_another_program_fails_and_loses_nothing() {
     let scene = Scene::begin().await;
     let reader = Connection::open(&scene.path).expect("a database");
