@@ -8,6 +8,7 @@ mod call_rejection;
 mod callers;
 mod choices;
 mod compression;
+mod credentials;
 mod days;
 mod document;
 mod document_page;
