@@ -36,7 +36,8 @@ impl MetricsServer {
         let router = Router::new().route("/metrics", get(async move || answer(&state).await));
         let patience = Patience::new(limits);
         // Plain HTTP with the same timers: those who may connect are chosen by the address.
-        let server = Server { listener, router, certificate: None, doorway: Doorway::default(), patience };
+        let doorway = Doorway::default();
+        let server = Server { listener, router, certificate: None, is_https: false, doorway, patience };
         MetricsServer { address, server }
     }
 

@@ -168,6 +168,7 @@ async fn the_service_speaks_tls_with_a_certificate() {
     let address = format!("{}/livez", service.url);
     let answer = builder().build().unwrap().get(&address).send().await.unwrap();
     assert_eq!(answer.status(), 200);
+    assert_eq!(answer.headers()["strict-transport-security"], "max-age=31536000");
     let answer = builder().http1_only().build().unwrap().get(&address).send().await.unwrap();
     assert_eq!((answer.status().as_u16(), answer.version()), (200, reqwest::Version::HTTP_11));
     assert!(reqwest::get(address.replace("https", "http")).await.is_err(), "no unencrypted answer");
