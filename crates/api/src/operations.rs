@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 use axum::{Json, Router};
-use platform::{Damage, PlatformError};
+use platform::{Damage, Platform, PlatformError};
 use serde::Serialize;
 use store::{DamagedRowCount, FailingJobs, ObjectFault, StoreError};
 use utoipa_axum::router::OpenApiRouter;
@@ -140,6 +140,11 @@ async fn readyz(State(state): State<ApiState>) -> Result<Json<Readiness>> {
     let damaged_files = DamagedFiles::of(&damage);
     let damaged_rows = DamagedRows::of(damaged_rows);
     Ok(Json(Readiness { status: "ok", failing_jobs, damaged_files, damaged_rows }))
+}
+
+/// Returns whether both databases and the objects answer and can be written, within the time of an answer about readiness.
+pub(crate) async fn are_stores_ready(platform: &Platform) -> bool {
+    runtime::timeout(LONGEST_CHECK, platform.upkeep.check_stores()).await.is_ok_and(|checked| checked.is_ok())
 }
 
 fn no_answer() -> StoreError {
