@@ -53,7 +53,7 @@ pub use callers::{ProvenCaller, neighbourhood};
 pub use error::ApiError;
 pub use framing::UnknownCoding;
 pub use hosts::{Hosts, UnclearHost};
-pub use metrics::{Metrics, gauge, metrics_text};
+pub use metrics::{Metrics, append_gauges, metrics_text};
 pub use outer::ClientAddress;
 pub use part::Part;
 pub use state::{ApiState, Limits};

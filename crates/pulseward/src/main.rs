@@ -6,6 +6,7 @@
 mod cli;
 mod commands;
 mod config;
+mod disks;
 mod failure;
 mod logging;
 mod metrics;

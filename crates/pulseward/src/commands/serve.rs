@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::config::{self, LimitOptions, LogFormat, LogOptions, NodeRole, ServeOptions, StoreOptions};
+use crate::disks::Disk;
 use crate::failure::Failure;
 use crate::metrics::MetricsServer;
 use crate::server::{Certificate, Doorway, Patience, PublicUrls, Server, check_exposure, resolve};
@@ -100,7 +101,9 @@ impl Service {
         let platform = wiring::open(store, settings).await?;
         let scheme = if certificate.is_some() { "https" } else { "http" };
         let state = ApiState::new(platform.clone(), limits);
-        let metrics = metrics_listener.map(|listener| MetricsServer::new(listener, state.clone(), &options.limits));
+        let disks = Disk::of_store(store, platform.upkeep.object_folder());
+        let metrics =
+            metrics_listener.map(|listener| MetricsServer::new(listener, state.clone(), disks, &options.limits));
         let router = with_pages(api::router_of(state, &parts(&options.roles)), &options.roles);
         let patience = Patience::new(&options.limits);
         let server = Server { listener, router, certificate, is_https, doorway, patience };
