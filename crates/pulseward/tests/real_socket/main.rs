@@ -26,6 +26,7 @@ mod keeping;
 mod kill;
 mod lake;
 mod master_keys;
+mod monitoring;
 mod moving_on;
 mod odd_input;
 mod one_store;
