@@ -44,6 +44,7 @@ mod sealed_day;
 mod secrets;
 mod silent_database;
 mod start_and_end;
+mod systemd_unit;
 mod takeover;
 mod took;
 mod two_nodes;
