@@ -13,6 +13,7 @@ mod metrics;
 mod output;
 mod panics;
 mod server;
+mod service;
 mod traces;
 mod values;
 mod wiring;

@@ -48,4 +48,5 @@ mod systemd_unit;
 mod takeover;
 mod took;
 mod two_nodes;
+mod unreachable;
 mod wrong_usage;
