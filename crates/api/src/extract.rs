@@ -2,14 +2,13 @@
 //! Cloud, or someone with a token of the Users Cloud.
 
 use axum::extract::FromRequestParts;
-use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use platform::{HealthCaller, Researcher, UsersCaller};
 
-use crate::call_rejection::{CallRejection, header_text};
+use crate::call_rejection::CallRejection;
 use crate::callers::prove;
+use crate::credentials::{api_key, bearer};
 use crate::error::ApiError;
-use crate::parameters::Parameters;
 use crate::portal::researcher_of_cookie;
 use crate::state::ApiState;
 
@@ -72,29 +71,5 @@ impl<S: Sync> FromRequestParts<S> for BearerToken {
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Self::Rejection> {
         let token = bearer(parts)?.ok_or(CallRejection::NoCredential)?;
         Ok(BearerToken(token.to_owned()))
-    }
-}
-
-fn api_key(parts: &Parts) -> Result<String, CallRejection> {
-    // First, because the specification names this place; what a proxy adds as a header must not take over.
-    if let Some(token) = Parameters::of(&parts.uri).one("token") {
-        return Ok(token.to_owned());
-    }
-    // An Authorization header of another scheme is refused here, also together with a good `X-Api-Key`: guessing which
-    // one was meant would hide the mistake.
-    let header = match bearer(parts)? {
-        Some(token) => Some(token),
-        None => header_text(parts, "x-api-key")?,
-    };
-    header.map(str::to_owned).ok_or(CallRejection::NoCredential)
-}
-
-/// Returns the token of `Authorization: Bearer`; none without such a header.
-fn bearer(parts: &Parts) -> Result<Option<&str>, CallRejection> {
-    let Some(value) = header_text(parts, AUTHORIZATION.as_str())? else { return Ok(None) };
-    match value.split_once(' ') {
-        // The name of a scheme has no case (RFC 9110, 11.1).
-        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Ok(Some(token.trim())),
-        _ => Err(CallRejection::NotBearer),
     }
 }

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 use axum::{Json, Router};
-use platform::{Damage, PlatformError};
+use platform::{Damage, Platform, PlatformError};
 use serde::Serialize;
 use store::{DamagedRowCount, FailingJobs, ObjectFault, StoreError};
 use utoipa_axum::router::OpenApiRouter;
@@ -147,6 +147,11 @@ async fn readyz(State(state): State<ApiState>) -> Result<Json<Readiness>> {
     let damaged_logs: u64 = upkeep.damaged_log_counts()?.iter().map(|(_, logs)| logs).sum();
     let damaged_logs = (damaged_logs > 0).then_some(damaged_logs);
     Ok(Json(Readiness { status: "ok", failing_jobs, damaged_files, damaged_rows, damaged_logs }))
+}
+
+/// Returns whether both databases and the objects answer and can be written, within the time of an answer about readiness.
+pub(crate) async fn are_stores_ready(platform: &Platform) -> bool {
+    runtime::timeout(LONGEST_CHECK, platform.upkeep.check_stores()).await.is_ok_and(|checked| checked.is_ok())
 }
 
 fn no_answer() -> StoreError {

@@ -10,9 +10,11 @@ use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{ConnectInfo, FromRequestParts, MatchedPath, Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
 use axum::http::request::Parts;
-use axum::http::{Extensions, HeaderName, HeaderValue, StatusCode};
+use axum::http::{Extensions, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
@@ -71,13 +73,24 @@ pub(crate) fn wrap(router: Router<ApiState>, state: ApiState) -> Router<ApiState
     let layers = ServiceBuilder::new()
         .layer(compression::layer())
         .layer(where_absent(X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .layer(where_absent(X_FRAME_OPTIONS, "DENY"))
         .layer(where_absent(REFERRER_POLICY, "no-referrer"))
         .layer(where_absent(CACHE_CONTROL, "no-store"))
         .layer(from_fn_with_state(state, surround))
         .layer(CatchPanicLayer::custom(panicked));
     // The fallback is inside of the layers, so that unknown addresses are counted, limited and answered like all
     // others.
-    router.fallback(async || StatusCode::NOT_FOUND).layer(layers)
+    router.fallback(nowhere).layer(layers)
+}
+
+/// Answers where no route is. TRACE is refused there as on every route: it would send back the credentials of a request,
+/// and is disabled for the whole server.
+async fn nowhere(method: Method) -> Response {
+    match method {
+        // An empty list: the address takes no method at all (RFC 9110, 10.2.1).
+        Method::TRACE => (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, "")]).into_response(),
+        _ => StatusCode::NOT_FOUND.into_response(),
+    }
 }
 
 /// Returns a header of every answer that does not say otherwise.
@@ -185,8 +198,8 @@ async fn admit(
     }
     let proven = Proven::with(share);
     request.extensions_mut().insert(proven.clone());
-    let nowhere = has_nul(request.uri().path());
-    let answering = async { if nowhere { StatusCode::NOT_FOUND.into_response() } else { next.run(request).await } };
+    let is_nowhere = has_nul(request.uri().path());
+    let answering = async { if is_nowhere { StatusCode::NOT_FOUND.into_response() } else { next.run(request).await } };
     // A panic is the fault of one request: it answers 500, and the process and all other requests go on.
     let response = answering.instrument(span.clone()).await;
     match permit {

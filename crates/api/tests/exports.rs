@@ -325,6 +325,11 @@ async fn a_damaged_segment_never_becomes_an_archive() {
         }
         let left = objects.listed(&format!("exports/patient={}", study.patient.uuid)).await.expect("a list");
         assert!(left.is_empty(), "{left:?}");
+        // The job is done, since there is nothing more to do; the export is not.
+        let counted = api::metrics_text(&study.story.state).await;
+        for line in ["pulseward_exports_total{outcome=\"failed\"} 8", "pulseward_exports_total{outcome=\"done\"} 0"] {
+            assert!(counted.lines().any(|found| found == line), "{line}\n{counted}");
+        }
         std::fs::write(&file, whole).expect("written");
         let mut body = day(&["ppg2"]);
         body["format"] = json!(format);

@@ -206,6 +206,8 @@ async fn metrics_count_routes_and_rows_and_show_no_secret() {
         "pulseward_store_connections_limit{database=\"users\"} 4",
         "pulseward_store_connections_in_use{database=\"health\"} 0",
         "pulseward_store_writer_queue{database=\"health\"} 0",
+        "pulseward_ready 1",
+        "pulseward_jobs_put_aside{kind=\"seal\"} 0",
     ] {
         assert!(counted.lines().any(|found| found == line), "{line}\n{counted}");
     }

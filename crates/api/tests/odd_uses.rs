@@ -147,6 +147,22 @@ async fn head_is_get_without_a_body_and_other_methods_name_those_that_there_are(
 }
 
 #[tokio::test]
+async fn trace_is_refused_at_every_address_with_the_methods_that_there_are() {
+    let story = Story::begin().await;
+    for (path, allowed) in
+        [("/integration/v1/groups", "GET,HEAD,POST"), ("/livez", "GET,HEAD"), ("/", ""), ("/users/nowhere", "")]
+    {
+        let request = Request::builder().method(Method::TRACE).uri(path).header("x-api-key", "pwk_secret");
+        let answer = story.send(request.body(Body::empty()).expect("a request")).await;
+        assert_eq!(answer.error(), (405, "method_not_allowed"), "{path}");
+        let mut methods: Vec<&str> = answer.headers["allow"].to_str().expect("text").split(',').collect();
+        methods.sort_unstable();
+        assert_eq!(methods.join(","), allowed, "{path}");
+        assert!(!answer.body.to_string().contains("pwk_secret"), "nothing of the request comes back: {answer:?}");
+    }
+}
+
+#[tokio::test]
 async fn codes_may_be_percent_encoded_and_uuids_in_capitals() {
     let study = Study::begin().await;
     let encoded = study.group.bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>().concat();

@@ -32,7 +32,7 @@ pub enum BraceletError {
     #[error("compression: {0}")]
     Compression(#[from] std::io::Error),
     /// The service could not be reached, or broke off.
-    #[error("http: {}", root_cause(.0))]
+    #[error("http: {}", reasons(.0))]
     Http(#[from] reqwest::Error),
     /// The service answered a request with an error.
     #[error("cannot {what}: status {status} {message}")]
@@ -44,6 +44,9 @@ pub enum BraceletError {
         /// The message of the answer.
         message: String,
     },
+    /// The fleet was stopped while the service gave no answer.
+    #[error("stopped while the service gave no answer")]
+    Stopped,
     /// An answer lacks a field that it must have.
     #[error("the answer has no `{0}`")]
     MissingField(&'static str),
@@ -55,11 +58,19 @@ pub enum BraceletError {
     Closed(#[from] tokio::sync::AcquireError),
 }
 
-/// Returns the innermost reason: "connection refused" says more than "error sending request".
-fn root_cause(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
+/// Returns the text of an error with all of its reasons: only the innermost of them says "connection refused", or what is
+/// wrong with a certificate.
+pub fn reasons(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(reason) = next {
+        let said = reason.to_string();
+        // Some repeat what they are made of.
+        if !text.ends_with(&said) {
+            text.push_str(": ");
+            text.push_str(&said);
+        }
+        next = reason.source();
     }
-    cause.to_string()
+    text
 }

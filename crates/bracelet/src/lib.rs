@@ -33,7 +33,7 @@ pub use body::{Block, Column, SignalRates, SyncBody, Window};
 pub use course::{Course, Minute, Wear};
 pub use data_type::DataType;
 pub use day::{Bout, DayPlan, Movement};
-pub use error::BraceletError;
+pub use error::{BraceletError, reasons};
 pub use night::{Night, Stage};
 pub use patient::{Baseline, Patient, Person};
 pub use randomness::{Randomness, Subject};

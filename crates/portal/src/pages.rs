@@ -4,8 +4,8 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, REFERRER_POLICY, VARY,
-    X_CONTENT_TYPE_OPTIONS,
+    ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH,
+    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn};
@@ -18,6 +18,11 @@ use crate::negotiation::{Coding, wants_page};
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
+/// A page of another site that opens ours has no hold on its window, and the other way round.
+const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+/// Error as the API has them, for the addresses that the API does not know.
+const WRONG_METHOD: &str = r#"{"message":"this address does not know this method","code":"method_not_allowed"}"#;
+
 /// What the API has below the root: a browser that looks there is not looking for a page of ours.
 const OF_THE_API: [&str; 8] =
     ["integration", "users", "health", "livez", "readyz", "openapi.json", "docs", ".well-known"];
@@ -28,33 +33,34 @@ pub fn around(api: Router) -> Router {
 }
 
 async fn answer(request: Request, next: Next) -> Response {
-    match find(request.method(), request.uri().path(), request.headers()) {
+    let path = request.uri().path();
+    if ![Method::GET, Method::HEAD].contains(request.method()) {
+        return if named(path).is_some() { wrong_method() } else { next.run(request).await };
+    }
+    match named(path).or_else(|| page(path, request.headers())) {
         Some(file) => send(file, request.headers()),
         None => next.run(request).await,
     }
 }
 
-/// Returns the file that a request is for; `None` when it is not for the pages.
-fn find(method: &Method, path: &str, headers: &HeaderMap) -> Option<&'static File> {
-    if method != Method::GET && method != Method::HEAD {
-        return None;
+/// Returns the file that an address names; `None` when it names none.
+fn named(path: &str) -> Option<&'static File> {
+    match path.strip_prefix('/')? {
+        "" => File::named("index.html"),
+        // Browsers ask for it by themselves.
+        "favicon.ico" => File::named("favicon.ico"),
+        path => File::named(path.strip_prefix("portal/")?),
     }
-    if path == "/" {
-        return File::named("index.html");
-    }
+}
+
+/// Returns the page where a browser looks for one; `None` where it looks for something of the API.
+fn page(path: &str, headers: &HeaderMap) -> Option<&'static File> {
     let path = path.strip_prefix('/')?;
     if let Some(name) = path.strip_prefix("portal/") {
-        if let Some(file) = File::named(name) {
-            return Some(file);
-        }
         // An asset of before an update is gone, and a page in its place would be no script.
         if name == "session" || name.starts_with("api/") || name.starts_with("assets/") {
             return None;
         }
-    }
-    // Browsers ask for it by themselves.
-    if path == "favicon.ico" {
-        return File::named(path);
     }
     let first = path.split('/').next().unwrap_or_default();
     if OF_THE_API.contains(&first) || !wants_page(headers) {
@@ -93,7 +99,20 @@ fn send(file: &'static File, headers: &HeaderMap) -> Response {
         (CONTENT_SECURITY_POLICY, POLICY),
         (REFERRER_POLICY, "no-referrer"),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        // For browsers that do not know `frame-ancestors`.
+        (X_FRAME_OPTIONS, "DENY"),
+        (OPENER_POLICY, "same-origin"),
     ] {
+        set(&mut response, name, value);
+    }
+    response
+}
+
+/// Refuses what is neither GET nor HEAD.
+fn wrong_method() -> Response {
+    let mut response = Response::new(Body::from(WRONG_METHOD));
+    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+    for (name, value) in [(ALLOW, "GET, HEAD"), (CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")] {
         set(&mut response, name, value);
     }
     response

@@ -70,6 +70,28 @@ async fn the_first_page_is_checked_again_each_time_and_loads_only_its_own() {
 }
 
 #[tokio::test]
+async fn page_can_be_neither_framed_nor_held_by_the_window_that_opened_it() {
+    for path in ["/", "/settings"] {
+        let page = ask("GET", path, &[("Accept", BROWSER)]).await;
+        assert_eq!(page.header("x-frame-options"), Some("DENY"), "{path}");
+        assert_eq!(page.header("cross-origin-opener-policy"), Some("same-origin"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn other_methods_on_a_file_are_refused_with_those_that_there_are() {
+    let script = asset(".js").await;
+    for path in ["/", "/portal/index.html", &script] {
+        for method in ["TRACE", "POST", "DELETE", "OPTIONS"] {
+            let answer = ask(method, path, &[("Accept", BROWSER)]).await;
+            assert_eq!(answer.status, StatusCode::METHOD_NOT_ALLOWED, "{method} {path}");
+            assert_eq!(answer.header("allow"), Some("GET, HEAD"), "{method} {path}");
+            assert!(answer.text().contains("\"method_not_allowed\""), "{method} {path}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn hashed_files_are_kept_for_ever_and_sent_compressed() {
     let path = asset(".js").await;
     let plain = ask("GET", &path, &[]).await;
@@ -106,7 +128,7 @@ async fn programs_find_the_api_as_it_was() {
         ("GET", "/nothing", "application/json", "none"),
         ("GET", "/nothing", "*/*", "none"),
         ("POST", "/settings", BROWSER, "none"),
-        ("POST", "/", BROWSER, "none"),
+        ("POST", "/portal/session", BROWSER, ""),
     ] {
         let answer = ask(method, path, &[("Accept", accept)]).await;
         assert_eq!(answer.text(), expected, "{method} {path}");

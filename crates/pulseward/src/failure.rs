@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use bracelet::BraceletError;
+use bracelet::{BraceletError, reasons};
 use platform::PlatformError;
 use store::StoreError;
 
@@ -30,9 +30,9 @@ pub enum Failure {
     /// The simulated fleet could not go on.
     #[error("{0}")]
     Fleet(#[from] BraceletError),
-    /// The service could not be reached.
-    #[error("{0}")]
-    Http(#[from] reqwest::Error),
+    /// The service could not be reached, or broke off.
+    #[error("{}", reasons(.0))]
+    Http(reqwest::Error),
     /// Anything else that a sentence explains.
     #[error("{0}")]
     Other(String),
@@ -55,6 +55,13 @@ impl Failure {
             Failure::Usage(_) => 2,
             _ => 1,
         }
+    }
+}
+
+impl From<reqwest::Error> for Failure {
+    /// Without the address: that of a file of the lake is signed, and opens it to anyone.
+    fn from(error: reqwest::Error) -> Self {
+        Failure::Http(error.without_url())
     }
 }
 

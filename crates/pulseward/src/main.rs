@@ -6,12 +6,14 @@
 mod cli;
 mod commands;
 mod config;
+mod disks;
 mod failure;
 mod logging;
 mod metrics;
 mod output;
 mod panics;
 mod server;
+mod service;
 mod traces;
 mod values;
 mod wiring;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use api::{ApiState, gauge, metrics_text};
+use api::{ApiState, append_gauges, metrics_text};
 use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::config::LimitOptions;
+use crate::disks::{Disk, Room};
 use crate::failure::Failure;
 use crate::server::{Doorway, Patience, Server, resolve};
 
@@ -31,12 +32,18 @@ impl MetricsServer {
         Ok(Some((listener, address)))
     }
 
-    /// Returns the metrics of a service.
-    pub fn new((listener, address): (TcpListener, SocketAddr), state: ApiState, limits: &LimitOptions) -> Self {
-        let router = Router::new().route("/metrics", get(async move || answer(&state).await));
+    /// Returns the metrics of a service whose store lies on these disks.
+    pub fn new(
+        (listener, address): (TcpListener, SocketAddr),
+        state: ApiState,
+        disks: Vec<Disk>,
+        limits: &LimitOptions,
+    ) -> Self {
+        let router = Router::new().route("/metrics", get(async move || answer(&state, &disks).await));
         let patience = Patience::new(limits);
         // Plain HTTP with the same timers: those who may connect are chosen by the address.
-        let server = Server { listener, router, certificate: None, doorway: Doorway::default(), patience };
+        let doorway = Doorway::default();
+        let server = Server { listener, router, certificate: None, is_https: false, doorway, patience };
         MetricsServer { address, server }
     }
 
@@ -46,10 +53,28 @@ impl MetricsServer {
     }
 }
 
-async fn answer(state: &ApiState) -> impl IntoResponse + use<> {
+async fn answer(state: &ApiState, disks: &[Disk]) -> impl IntoResponse + use<> {
     let mut text = metrics_text(state).await;
+    write_build(&mut text);
+    write_disks(&mut text, disks);
     write_process(&mut text);
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text)
+}
+
+/// Writes the version that runs, so that a dashboard can show when another one began.
+fn write_build(text: &mut String) {
+    let help = "Always 1; the label is the version of the program.";
+    append_gauges(text, "pulseward_build_info", help, [([("version", env!("CARGO_PKG_VERSION"))], 1.0)]);
+}
+
+/// Room where the store lies. A disk that cannot be asked is left out: a 0 would look like one that is full.
+fn write_disks(text: &mut String, disks: &[Disk]) {
+    let room: Vec<_> = disks.iter().filter_map(|disk| Some((disk.holds, disk.room()?))).collect();
+    let all = |value: fn(&Room) -> u64| room.iter().map(move |(holds, room)| ([("holds", *holds)], value(room) as f64));
+    let help = "Bytes that the service can still write where its databases or objects lie.";
+    append_gauges(text, "pulseward_disk_free_bytes", help, all(|room| room.free_bytes));
+    let help = "Size of the disk on which databases or objects lie.";
+    append_gauges(text, "pulseward_disk_size_bytes", help, all(|room| room.size_bytes));
 }
 
 /// What the system reports of this process, where it has `/proc`.
@@ -61,9 +86,10 @@ fn write_process(text: &mut String) {
     });
     // Left out elsewhere: a 0 would look like a measurement.
     if let Some(bytes) = resident {
-        gauge(text, "process_resident_memory_bytes", "Memory of the process that is in use.", bytes);
+        let help = "Memory of the process that is in use.";
+        append_gauges(text, "process_resident_memory_bytes", help, [([], bytes as f64)]);
     }
     if let Ok(entries) = std::fs::read_dir("/proc/self/fd") {
-        gauge(text, "process_open_fds", "Open files and connections.", entries.count() as u64);
+        append_gauges(text, "process_open_fds", "Open files and connections.", [([], entries.count() as f64)]);
     }
 }

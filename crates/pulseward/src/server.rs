@@ -19,6 +19,9 @@ use std::time::Duration;
 
 use api::ProvenCaller;
 use axum::Router;
+use axum::http::HeaderValue;
+use axum::http::header::STRICT_TRANSPORT_SECURITY;
+use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -45,6 +48,8 @@ use unread::ReadToTheEnd;
 const DRAIN: Duration = Duration::from_secs(30);
 /// Time to wait when the system has no more room for connections.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// A year, for this name alone: names below it may be served by others.
+const STAY_ENCRYPTED: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 /// How long clients may take, and how much of them there may be.
 #[derive(Clone, Copy)]
@@ -79,6 +84,8 @@ pub struct Server {
     pub router: Router,
     /// The certificate, when the service itself speaks TLS.
     pub certificate: Option<Certificate>,
+    /// Whether clients use an `https` address. Every answer then asks browsers to use no other (RFC 6797).
+    pub is_https: bool,
     /// Who comes in, and to which cloud.
     pub doorway: Doorway,
     /// Time that clients may take.
@@ -121,6 +128,7 @@ impl Server {
             let connection = Connection {
                 router: router.clone(),
                 doorway: doorway.clone(),
+                is_https: self.is_https,
                 patience: self.patience,
                 peer: peer.ip(),
                 watcher: draining.watcher(),
@@ -153,6 +161,7 @@ async fn accept(
 struct Connection {
     router: Router,
     doorway: Arc<Doorway>,
+    is_https: bool,
     patience: Patience,
     peer: IpAddr,
     watcher: Watcher,
@@ -176,18 +185,21 @@ impl Connection {
     }
 
     async fn serve(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, protocol: Protocol) {
-        let Connection { router, doorway, peer, patience, stranger, .. } = self;
+        let Connection { router, doorway, is_https, peer, patience, stranger, .. } = self;
         let stranger = Arc::new(Mutex::new(stranger));
         let service = service_fn(move |request: hyper::Request<Incoming>| {
             let mut request = ReadToTheEnd::of(request, patience.body).map(|body| Paced::new(body, patience.body));
             let entered = doorway.enter(peer, &mut request);
             let (router, stranger) = (router.clone(), stranger.clone());
             async move {
-                let answer = match entered {
+                let mut answer = match entered {
                     Ok(()) => router.oneshot(request).await,
                     // Answered and not cut off, so that a client with a broken Host header learns what is wrong.
                     Err(refusal) => Ok(refusal),
                 };
+                if let (true, Ok(answer)) = (is_https, &mut answer) {
+                    stay_encrypted(answer);
+                }
                 if answer.as_ref().is_ok_and(|answer| answer.extensions().get::<ProvenCaller>().is_some()) {
                     drop(stranger.lock().unwrap_or_else(PoisonError::into_inner).take());
                 }
@@ -202,6 +214,10 @@ impl Connection {
             tracing::debug!(%error, "a connection ended early");
         }
     }
+}
+
+fn stay_encrypted(answer: &mut Response) {
+    answer.headers_mut().insert(STRICT_TRANSPORT_SECURITY, STAY_ENCRYPTED);
 }
 
 fn builder(protocol: Protocol, patience: Patience) -> auto::Builder<Executor> {

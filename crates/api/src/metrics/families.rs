@@ -4,7 +4,7 @@ use prometheus::TextEncoder;
 use prometheus::proto::{Bucket, Counter, Gauge, Histogram, LabelPair, Metric, MetricFamily, MetricType};
 
 /// Names and values of a metric's labels, in the order in which they are written.
-pub(super) type Labels<'a, const N: usize> = [(&'static str, &'a str); N];
+pub type Labels<'a, const N: usize> = [(&'static str, &'a str); N];
 
 /// Counts of a histogram.
 pub(super) struct Counted<'a> {
@@ -26,9 +26,14 @@ pub(super) fn text_of(mut families: Vec<MetricFamily>) -> String {
     })
 }
 
-/// Appends a gauge without labels to a text of metrics.
-pub fn gauge(text: &mut String, name: &str, help: &str, value: u64) {
-    text.push_str(&text_of(vec![gauges(name, help, [([], value as f64)])]));
+/// Appends a family of gauges to a text of metrics.
+pub fn append_gauges<'a, const N: usize>(
+    text: &mut String,
+    name: &str,
+    help: &str,
+    values: impl IntoIterator<Item = (Labels<'a, N>, f64)>,
+) {
+    text.push_str(&text_of(vec![gauges(name, help, values)]));
 }
 
 /// Returns a family of counters.

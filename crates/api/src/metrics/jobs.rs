@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use platform::Platform;
-use platform::jobs::{BUCKETS_MS, KindCounts};
+use platform::jobs::{BUCKETS_MS, KindCounts, Outcome, kind_names};
 use prometheus::proto::MetricFamily;
 use store::JobKind;
 
@@ -19,18 +19,30 @@ pub(super) async fn families(platform: &Platform) -> Vec<MetricFamily> {
     families.push(counters("pulseward_job_engine_restarts_total", help, [([], restarts as f64)]));
     if let Ok(due) = platform.upkeep.due_jobs().await {
         let help = "Jobs that wait to be run, on all nodes; derivations are in the fold queue.";
-        let values = due.iter().map(|(kind, count)| ([("kind", kind.as_str())], *count as f64));
-        families.push(gauges("pulseward_jobs_due", help, values));
+        families.push(of_all_kinds(
+            "pulseward_jobs_due",
+            help,
+            due.iter().map(|(kind, count)| (kind.as_str(), *count)),
+        ));
     }
     if let Ok(failing) = platform.upkeep.failing_jobs().await {
-        let values = failing.iter().map(|kind| ([("kind", kind.kind.as_str())], kind.failing as f64));
-        families.push(gauges("pulseward_jobs_failing", "Jobs whose last run failed, on all nodes.", values));
+        let help = "Jobs whose last run failed, on all nodes.";
+        let values = failing.iter().map(|kind| (kind.kind.as_str(), kind.failing));
+        families.push(of_all_kinds("pulseward_jobs_failing", help, values));
         let help = "Jobs that are left alone because they failed too often, on all nodes.";
-        let put_aside = failing.iter().filter(|kind| kind.put_aside > 0);
-        let values = put_aside.map(|kind| ([("kind", kind.kind.as_str())], kind.put_aside as f64));
-        families.push(gauges("pulseward_jobs_put_aside", help, values));
+        let values = failing.iter().map(|kind| (kind.kind.as_str(), kind.put_aside));
+        families.push(of_all_kinds("pulseward_jobs_put_aside", help, values));
     }
     families
+}
+
+/// Returns a family of gauges with a value for every kind: one that is absent looks like a database that does not
+/// answer, and a 0 like what it is.
+fn of_all_kinds<'a>(name: &str, help: &str, counts: impl Iterator<Item = (&'a str, u64)>) -> MetricFamily {
+    let mut values: BTreeMap<&str, u64> = kind_names().map(|kind| (kind, 0)).collect();
+    // Also kinds of another version of the program.
+    values.extend(counts);
+    gauges(name, help, values.into_iter().map(|(kind, count)| ([("kind", kind)], count as f64)))
 }
 
 fn derivations(counts: &[(&'static str, u64, u64)]) -> [MetricFamily; 2] {
@@ -45,10 +57,11 @@ fn derivations(counts: &[(&'static str, u64, u64)]) -> [MetricFamily; 2] {
 
 fn runs(kinds: &BTreeMap<JobKind, KindCounts>) -> Vec<MetricFamily> {
     let ended = kinds.iter().flat_map(|(kind, counts)| {
-        counts
-            .runs
-            .iter()
-            .map(move |(outcome, count)| ([("kind", kind.name()), ("outcome", outcome.name())], *count as f64))
+        // All outcomes with the first run: the first failure of a counter that appears with it is no increase.
+        [Outcome::Done, Outcome::Failed, Outcome::Panicked, Outcome::Lost].map(|outcome| {
+            let count = counts.runs.get(&outcome).copied().unwrap_or_default();
+            ([("kind", kind.name()), ("outcome", outcome.name())], count as f64)
+        })
     });
     let running = kinds.iter().map(|(kind, counts)| ([("kind", kind.name())], counts.running as f64));
     let ends_s = BUCKETS_MS.map(|end_ms| end_ms as f64 / 1e3);
@@ -65,10 +78,16 @@ fn runs(kinds: &BTreeMap<JobKind, KindCounts>) -> Vec<MetricFamily> {
 
 #[cfg(test)]
 mod tests {
-    use platform::jobs::Outcome;
-
     use super::*;
     use crate::metrics::families::text_of;
+
+    #[test]
+    fn every_kind_has_a_value() {
+        let text = text_of(vec![of_all_kinds("failing", "Help.", [("seal", 2), ("of_tomorrow", 1)].into_iter())]);
+        for line in ["failing{kind=\"seal\"} 2", "failing{kind=\"of_tomorrow\"} 1", "failing{kind=\"export\"} 0"] {
+            assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+        }
+    }
 
     #[test]
     fn runs_are_counted_by_kind_and_outcome() {
@@ -80,6 +99,7 @@ mod tests {
         for line in [
             "pulseward_job_runs_total{kind=\"seal\",outcome=\"done\"} 3",
             "pulseward_job_runs_total{kind=\"seal\",outcome=\"panicked\"} 1",
+            "pulseward_job_runs_total{kind=\"seal\",outcome=\"failed\"} 0",
             "pulseward_jobs_running{kind=\"seal\"} 5",
             "pulseward_job_duration_seconds_bucket{kind=\"seal\",le=\"0.001\"} 2",
             "pulseward_job_duration_seconds_bucket{kind=\"seal\",le=\"0.1\"} 3",

@@ -8,8 +8,8 @@ use axum::http::{HeaderMap, HeaderName};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::{Stream, StreamExt as _};
-use platform::portal::{BoardEvent, BoardListener, BoardRow, Presence, SPARK_SLOTS};
-use platform::{Platform, ROWS_AT_ONCE, Readable};
+use platform::portal::{BoardEvent, BoardListener, BoardRow, SPARK_SLOTS};
+use platform::{Platform, PlatformError, ROWS_AT_ONCE, Readable};
 use serde::Serialize;
 use store::GroupCode;
 use utoipa_axum::router::OpenApiRouter;
@@ -19,8 +19,7 @@ use vitals::latest::{LatestValues, Timed};
 use vitals::news_timeline::NewsEntry;
 use vitals::news2::{Availability, Parameter};
 
-use super::caller::{PortalCall, UnattendedCall};
-use super::cookie::session_cookie;
+use super::caller::{BoardCall, Credential, StreamCall};
 use crate::error::{ErrorBody, Result};
 use crate::load::NoRoom;
 use crate::state::ApiState;
@@ -248,16 +247,16 @@ fn score(entry: &NewsEntry) -> ScoreBody {
 /// Returns the board of a study: every patient with newest values, score, bracelet and the last hours, in the order in
 /// which they joined.
 #[utoipa::path(get, path = "/groups/{code}/board", tag = "portal", params(("code" = String, Path)),
-    security(("portal_cookie" = [])),
+    security(("portal_cookie" = []), ("api_key_header" = []), ("api_key_bearer" = []), ("api_key_parameter" = [])),
     responses((status = 200, body = BoardBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody)))]
 async fn board(
     State(state): State<ApiState>,
-    PortalCall(caller): PortalCall,
+    BoardCall(researcher): BoardCall,
     Path(code): Path<GroupCode>,
 ) -> Result<Response> {
     let platform = state.platform.clone();
-    let patients = platform.data.board_patients(&caller.researcher()?, &code).await?;
+    let patients = platform.data.board_patients(&researcher, &code).await?;
     let parts = patients.into_parts(ROWS_AT_ONCE);
     let before = format!("{{\"at\":{},\"patients\":[", platform.core.now_ms()).into_bytes();
     let read = move |part: Readable<Vec<PatientId>>| {
@@ -271,15 +270,15 @@ async fn board(
 
 /// Returns what changes on the board of a study, as server-sent events: `row` with a row as data, `reload` when the
 /// board has to be read again. A client that comes back with `Last-Event-ID` gets what it has missed. The stream ends
-/// with the session.
+/// with the session or the API key.
 #[utoipa::path(get, path = "/groups/{code}/board/events", tag = "portal", params(("code" = String, Path),
         ("Last-Event-ID" = Option<String>, Header, description = "the last event that was seen; browsers send it")),
-    security(("portal_cookie" = [])),
+    security(("portal_cookie" = []), ("api_key_header" = []), ("api_key_bearer" = []), ("api_key_parameter" = [])),
     responses((status = 200, body = String, content_type = "text/event-stream"), (status = 401, body = ErrorBody),
         (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn events(
     State(state): State<ApiState>,
-    UnattendedCall(caller): UnattendedCall,
+    StreamCall { researcher, credential }: StreamCall,
     Path(code): Path<GroupCode>,
     headers: HeaderMap,
 ) -> Result<Response> {
@@ -287,9 +286,8 @@ async fn events(
     let place = state.streams.clone().try_acquire_owned().map_err(|_| NoRoom::JustNow)?;
     // Some browsers send it empty the first time.
     let last_seen = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok()).filter(|id| !id.is_empty());
-    let listener = state.platform.data.listen_to_board(&caller.researcher()?, &code, last_seen).await?;
-    let cookie = session_cookie(&headers)?.unwrap_or_default().to_owned();
-    let stream = events_of(Watched { platform: state.platform.clone(), listener, cookie, code });
+    let listener = state.platform.data.listen_to_board(&researcher, &code, last_seen).await?;
+    let stream = events_of(Watched { platform: state.platform.clone(), listener, credential, code });
     let stream = stream.map(move |event| {
         // The place is given back with the stream, which ends when the page is closed.
         let _held = &place;
@@ -303,25 +301,23 @@ async fn events(
 struct Watched {
     platform: Platform,
     listener: BoardListener,
-    cookie: String,
+    credential: Credential,
     code: GroupCode,
 }
 
 impl Watched {
-    /// Returns whether the session goes on and the study is still to be seen in it. A store that is away ends nothing.
+    /// Returns whether the credential is still valid and opens the study. A store that is away ends nothing.
     async fn stands(&self) -> bool {
-        match self.platform.identity.portal_caller(&self.cookie, Presence::Unknown).await {
-            Ok(Some(caller)) => match caller.researcher() {
-                Ok(researcher) => !matches!(
-                    self.platform.core.group_access(&researcher, &self.code).await,
-                    Err(platform::PlatformError::Forbidden(_) | platform::PlatformError::NotFound(_))
-                ),
-                Err(_) => false,
-            },
-            Ok(None) => false,
+        let researcher = match self.credential.researcher(&self.platform.identity).await {
+            Ok(Some(researcher)) => researcher,
+            Ok(None) | Err(PlatformError::Forbidden(_)) => return false,
             // A store that is away for a moment must not sign everybody out.
-            Err(_) => true,
-        }
+            Err(_) => return true,
+        };
+        !matches!(
+            self.platform.core.group_access(&researcher, &self.code).await,
+            Err(PlatformError::Forbidden(_) | PlatformError::NotFound(_))
+        )
     }
 }
 

@@ -1,14 +1,16 @@
-//! Who calls from a page: the cookie that says it, and the header that shows that the page is one of ours.
+//! Who calls from a page: the cookie that says it, and the header that shows that the page is one of ours. Boards are
+//! also read by programs, with an API key.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
-use platform::Researcher;
 use platform::portal::{PortalCaller, Presence};
+use platform::{Identity, PlatformError, Researcher};
 
 use super::cookie::session_cookie;
-use crate::call_rejection::header_text;
+use crate::call_rejection::{CallRejection, header_text};
 use crate::callers::prove;
+use crate::credentials::api_key;
 use crate::error::{ApiError, Result};
 use crate::parameters::Parameters;
 use crate::state::ApiState;
@@ -23,8 +25,53 @@ pub(crate) struct PortalCall(pub PortalCaller);
 /// A call that is open to every session: to ask about itself, to end, to choose another password.
 pub(crate) struct OwnCall(pub PortalCaller);
 
-/// A call from a page that is no sign of anybody being there: a stream of events connects by itself.
-pub(crate) struct UnattendedCall(pub PortalCaller);
+/// A call that reads a board: of a page with its cookie, or of a program with an API key.
+pub(crate) struct BoardCall(pub Researcher);
+
+/// The same for a stream. It is no sign of anybody being there: pages connect by themselves.
+pub(crate) struct StreamCall {
+    /// Who calls.
+    pub researcher: Researcher,
+    /// What the stream depends on while it lasts.
+    pub credential: Credential,
+}
+
+/// A credential that is looked up again while a stream lasts.
+pub(crate) enum Credential {
+    /// The cookie of a page.
+    Cookie(String),
+    /// An API key.
+    Key(String),
+}
+
+impl Credential {
+    /// Returns the credential of a request. An API key first: anyone who brings one means it, whatever cookie their
+    /// browser adds.
+    fn of(parts: &Parts) -> Result<Self> {
+        match api_key(parts) {
+            Err(CallRejection::NoCredential) => {
+                let cookie = session_cookie(&parts.headers)?.ok_or_else(session_expired)?;
+                Ok(Credential::Cookie(cookie.to_owned()))
+            }
+            key => Ok(Credential::Key(key?)),
+        }
+    }
+
+    /// Returns who calls with it; none when it has ended.
+    pub(crate) async fn researcher(&self, identity: &Identity) -> platform::Result<Option<Researcher>> {
+        match self {
+            Credential::Cookie(cookie) => {
+                let caller = identity.portal_caller(cookie, Presence::Unknown).await?;
+                caller.map(|caller| caller.researcher()).transpose()
+            }
+            Credential::Key(key) => match identity.researcher(key).await {
+                Ok(researcher) => Ok(Some(researcher)),
+                Err(PlatformError::Unauthenticated(_)) => Ok(None),
+                Err(error) => Err(error),
+            },
+        }
+    }
+}
 
 impl FromRequestParts<ApiState> for PortalCall {
     type Rejection = ApiError;
@@ -53,12 +100,36 @@ impl FromRequestParts<ApiState> for OwnCall {
     }
 }
 
-impl FromRequestParts<ApiState> for UnattendedCall {
+impl FromRequestParts<ApiState> for BoardCall {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self> {
-        caller(parts, state, Presence::Unknown).await.map(UnattendedCall)
+        let (researcher, _) = reader(parts, state, presence(parts)).await?;
+        Ok(BoardCall(researcher))
     }
+}
+
+impl FromRequestParts<ApiState> for StreamCall {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self> {
+        let (researcher, credential) = reader(parts, state, Presence::Unknown).await?;
+        Ok(StreamCall { researcher, credential })
+    }
+}
+
+async fn reader(parts: &Parts, state: &ApiState, presence: Presence) -> Result<(Researcher, Credential)> {
+    let credential = Credential::of(parts)?;
+    let researcher = match &credential {
+        Credential::Cookie(_) => caller(parts, state, presence).await?.researcher()?,
+        // Looked up here and not by `Credential::researcher`, so that the caller hears why the key is refused.
+        Credential::Key(key) => {
+            let researcher = state.platform.identity.researcher(key).await.map_err(CallRejection::Refused)?;
+            prove(parts);
+            researcher
+        }
+    };
+    Ok((researcher, credential))
 }
 
 /// Returns who calls the integration API from a page; `None` without a cookie. The header has to come with every

@@ -12,7 +12,7 @@ use serde_json::Value;
 /// token for the patient, or, where they get none, with the key. `scoped` is a key of the member for another group.
 ///
 /// On the routes of the portal, those five have a session of its pages, `expired` and `revoked` one that was locked and
-/// one that was signed out; `other` shows the member's key, patients show their tokens, and `scoped` is a session of the
+/// one that was signed out; `other` shows a token of the Users Cloud, patients show their tokens, and `scoped` is a session of the
 /// member that only reads.
 pub const CALLERS: [&str; 12] = [
     "none", "rubbish", "expired", "revoked", "other", "own", "another", "member", "hcp", "stranger", "admin", "scoped",

@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::body::{Body, BodyDataStream};
 use axum::http::Request;
 use futures::StreamExt as _;
+use platform::NewApiKey;
 use serde_json::{Value, json};
 use store::{
     Address, DerivationCommit, HealthChange, HealthMessage, MessageId, PatientId, PersonChange, Profile, Role,
@@ -344,6 +345,62 @@ async fn who_joins_is_reported_and_who_goes_has_the_board_read_again() {
         }
     }
     assert_eq!(ward.board().await["patients"], json!([]));
+}
+
+/// Requests for the board and for its stream, each with an API key in one of the places where one may be.
+fn with_key(ward: &Ward, key: &str) -> Vec<Request<Body>> {
+    let base = format!("/portal/api/groups/{}/board", ward.group);
+    let each = [base.clone(), format!("{base}/events")].into_iter().flat_map(|path| {
+        [
+            Request::get(&path).header("x-api-key", key),
+            Request::get(&path).header("authorization", format!("Bearer {key}")),
+            Request::get(format!("{path}?token={key}")),
+        ]
+    });
+    each.map(|request| request.body(Body::empty()).expect("a request")).collect()
+}
+
+#[tokio::test]
+async fn board_and_stream_take_an_api_key_in_each_of_its_places() {
+    let ward = Ward::open().await;
+    let rita = ward.patient(Value::Null).await;
+    let board = ward.board().await;
+    let mut requests = with_key(&ward, &ward.key);
+    let streams = requests.split_off(3);
+    for request in requests {
+        assert_eq!(ward.story.send(request).await.ok()["patients"], board["patients"]);
+    }
+    for (number, request) in (0..).zip(streams) {
+        let response = ward.story.open(request).await;
+        assert_eq!(
+            (response.status().as_u16(), &response.headers()["content-type"]),
+            (200, &"text/event-stream".parse().expect("a header"))
+        );
+        let mut events = Events { body: response.into_body().into_data_stream(), read: String::new() };
+        events.begin().await;
+        ward.send(&rita, vitals(START_MS, 61 + number)).await;
+        assert_eq!(events.row().await.1["uuid"], rita.uuid);
+    }
+    for request in with_key(&ward, "pwk_rubbish") {
+        assert_eq!(ward.story.send(request).await.error(), (401, "unauthenticated"));
+    }
+    let bob = ward.story.key_of("bob@example.org", Role::Researcher).await;
+    for request in with_key(&ward, &bob) {
+        assert_eq!(ward.story.send(request).await.error(), (403, "forbidden"), "not a member");
+    }
+}
+
+#[tokio::test]
+async fn stream_ends_with_its_api_key() {
+    let ward = Ward::open().await;
+    let identity = &ward.story.platform.identity;
+    let ada = identity.account_by_email("ada@example.org").await.expect("an account");
+    let (key, token) = identity.create_api_key(&ada, NewApiKey::default()).await.expect("a key");
+    let response = ward.story.open(with_key(&ward, &token).pop().expect("a request")).await;
+    let mut events = Events { body: response.into_body().into_data_stream(), read: String::new() };
+    events.begin().await;
+    identity.revoke_api_key(&key.id).await.expect("revoked");
+    assert!(events.next().await.is_none(), "the key was revoked");
 }
 
 #[tokio::test]

@@ -10,8 +10,12 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::config::FleetConfig;
 use super::tally::Tally;
 use crate::error::BraceletError;
+
+/// Time for which a request that is under way may go on once the fleet is stopped.
+const LONGEST_END: Duration = Duration::from_secs(5);
 
 /// How a request proves who sends it. No credential ever is in an address.
 #[derive(Clone, Copy)]
@@ -76,16 +80,17 @@ pub(crate) struct ServiceClient {
 }
 
 impl ServiceClient {
-    pub fn new(url: &str, connections: usize, patience: Duration, tally: Arc<Tally>) -> Result<Self, BraceletError> {
+    pub fn new(config: &FleetConfig, tally: Arc<Tally>) -> Result<Self, BraceletError> {
         let http = reqwest::Client::builder()
             .no_proxy()
+            .tls_certs_merge(config.authorities.iter().cloned())
             // A redirect could carry the API key to another host.
             .redirect(reqwest::redirect::Policy::none())
-            .pool_max_idle_per_host(connections)
+            .pool_max_idle_per_host(config.connections.max(1))
             .connect_timeout(Duration::from_secs(10))
             .timeout(Duration::from_mins(2))
             .build()?;
-        Ok(Self { http, url: url.to_owned(), patience, tally, stop: None })
+        Ok(Self { http, url: config.url.clone(), patience: config.patience, tally, stop: None })
     }
 
     /// Returns the same client, whose requests are not tried again once `stop` is true.
@@ -104,7 +109,11 @@ impl ServiceClient {
         let first_attempt = Instant::now();
         let mut attempt = 0;
         loop {
-            let outcome = self.post_once(path, credential, payload).await;
+            let outcome = tokio::select! {
+                biased;
+                outcome = self.post_once(path, credential, payload) => outcome,
+                () = self.stopped_for(LONGEST_END) => return Err(BraceletError::Stopped),
+            };
             let wait = match &outcome {
                 Ok((answer, retry_after)) if is_passing(answer.status) => {
                     retry_after.unwrap_or_else(|| back_off(attempt))
@@ -134,6 +143,12 @@ impl ServiceClient {
         }
         // A vanished sender is no request to stop.
         std::future::pending::<()>().await;
+    }
+
+    /// Waits until the fleet has been stopped for some time.
+    async fn stopped_for(&self, time: Duration) {
+        self.stopped().await;
+        tokio::time::sleep(time).await;
     }
 
     async fn post_once(

@@ -16,6 +16,8 @@ pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 pub struct FleetConfig {
     /// Address of the service, without a slash at the end; the clouds are looked for at `/integration`, `/users`, `/health`.
     pub url: String,
+    /// Authorities that vouch for the service in addition to those of the system.
+    pub authorities: Vec<reqwest::Certificate>,
     /// Researcher API key. It travels in a header and is never shown.
     pub api_key: String,
     /// Code of the group; none creates a group.
@@ -54,6 +56,7 @@ impl FleetConfig {
     pub fn new(url: &str, api_key: &str, password: &str, patients: u64) -> Self {
         Self {
             url: url.trim_end_matches('/').to_owned(),
+            authorities: Vec::new(),
             api_key: api_key.to_owned(),
             group: None,
             patients,

@@ -44,7 +44,7 @@ impl Fleet {
         }
         let tally = Arc::new(Tally::default());
         let connections = config.connections.max(1);
-        let client = ServiceClient::new(&config.url, connections, config.patience, tally.clone())?;
+        let client = ServiceClient::new(&config, tally.clone())?;
         Ok(Self {
             connections: Arc::new(Semaphore::new(connections)),
             config: Arc::new(config),

@@ -21,6 +21,7 @@ mod unreadable_log;
 use std::sync::Arc;
 
 use self::derivations::turns::Derivations;
+use self::exports::counts::ExportCounts;
 use self::portal::boards::Boards;
 use self::unreadable_log::UnreadableLog;
 use crate::core::Core;
@@ -32,6 +33,7 @@ pub struct Data {
     core: Core,
     people: People,
     derivations: Arc<Derivations>,
+    exports: Arc<ExportCounts>,
     boards: Arc<Boards>,
     unreadable: Arc<UnreadableLog>,
 }
@@ -40,7 +42,7 @@ impl Data {
     /// The service over what all services share, and over the one that knows who takes part.
     pub(crate) fn new(core: Core, people: People) -> Self {
         let (derivations, boards) = (Arc::new(Derivations::new()), Arc::default());
-        Data { core, people, derivations, boards, unreadable: Arc::default() }
+        Data { core, people, derivations, exports: Arc::default(), boards, unreadable: Arc::default() }
     }
 }
 

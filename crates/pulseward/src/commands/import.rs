@@ -26,7 +26,7 @@ use self::zones::ZoneOfRow;
 use crate::commands::simulate::progress_bar;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::values::parse_service_url;
+use crate::service::ServiceOptions;
 
 /// Said after the rows of an archive of CSV: the service cannot know them again by their times.
 const WHOLE_MILLISECONDS: &str = "warning: an archive of CSV has whole milliseconds; a row that the patient still has at \
@@ -36,9 +36,8 @@ const WHOLE_MILLISECONDS: &str = "warning: an archive of CSV has whole milliseco
 /// Send archives of exports, or CSV files (also .gz) whose columns have the names of the data dictionary
 #[derive(Args)]
 pub struct Import {
-    /// Address of the service, such as `http://127.0.0.1:8080`
-    #[arg(long, value_name = "URL", env = "PULSEWARD_URL", value_parser = parse_service_url)]
-    url: String,
+    #[command(flatten)]
+    service: ServiceOptions,
     /// The patient's token for the Health Cloud
     #[arg(long, value_name = "TOKEN", env = "PULSEWARD_BEARER", hide_env_values = true)]
     bearer: String,
@@ -68,7 +67,7 @@ fn parse_type(name: &str) -> Result<DataType, String> {
 impl Import {
     /// Sends every file, and prints what became of the rows.
     pub async fn run(self) -> Result<(), Failure> {
-        let sender = Sender::new(&self.url, &self.bearer, self.compress)?;
+        let sender = Sender::open(&self.service, &self.bearer, self.compress).await?;
         let bar = progress_bar();
         let mut sending = Sending { sender, bar, counts: Counts::default(), has_sent_lines: false };
         // Every archive is looked through before anything is sent.

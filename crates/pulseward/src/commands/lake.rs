@@ -14,7 +14,7 @@ use self::listing::{File, Listing};
 use crate::commands::simulate::progress_bar;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::values::parse_service_url;
+use crate::service::ServiceOptions;
 use crate::wiring::objects::{self, Transport};
 
 /// The object that says how far a mirror is.
@@ -35,9 +35,8 @@ enum Operation {
 /// Mirror a group's sealed files: what is new since the last time, or everything
 #[derive(Args)]
 struct Copy {
-    /// Address of the service, such as `http://127.0.0.1:8080`
-    #[arg(long, value_name = "URL", env = "PULSEWARD_URL", value_parser = parse_service_url)]
-    url: String,
+    #[command(flatten)]
+    service: ServiceOptions,
     /// API key of a researcher who is a member of the group
     #[arg(long, value_name = "KEY", env = "PULSEWARD_TOKEN", hide_env_values = true)]
     token: String,
@@ -84,7 +83,7 @@ impl Copy {
         let is_renewed = self.full && known.is_some();
         let reached = known.flatten();
         let since = reached.clone().filter(|_| !self.full);
-        let mut listing = Listing::new(&self.url, &self.token, &self.group, since)?;
+        let mut listing = Listing::open(&self.service, &self.token, &self.group, since).await?;
         let bar = progress_bar();
         let mut done = Done::default();
         let mut listed: Vec<String> = Vec::new();

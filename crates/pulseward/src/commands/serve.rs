@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::config::{self, LimitOptions, LogFormat, LogOptions, NodeRole, ServeOptions, StoreOptions};
+use crate::disks::Disk;
 use crate::failure::Failure;
 use crate::metrics::MetricsServer;
 use crate::server::{Certificate, Doorway, Patience, PublicUrls, Server, check_exposure, resolve};
@@ -92,16 +93,20 @@ impl Service {
         let metrics_listener = MetricsServer::bind(options.metrics_listen.as_deref()).await?;
         let local = listener.local_addr().map_err(|error| Failure::io("listen", error))?;
         let urls = PublicUrls::new(options, local)?;
+        // Also of a certificate under a public address that is not encrypted, as in a try.
+        let is_https = certificate.is_some() || urls.are_https();
         let settings = wiring::settings(options, urls, wiring::object_copies(options, store)?);
         // Before the stores: a second service would take the first one's work for that of a process that has died.
         let folder = wiring::hold_folder(store)?;
         let platform = wiring::open(store, settings).await?;
         let scheme = if certificate.is_some() { "https" } else { "http" };
         let state = ApiState::new(platform.clone(), limits);
-        let metrics = metrics_listener.map(|listener| MetricsServer::new(listener, state.clone(), &options.limits));
+        let disks = Disk::of_store(store, platform.upkeep.object_folder());
+        let metrics =
+            metrics_listener.map(|listener| MetricsServer::new(listener, state.clone(), disks, &options.limits));
         let router = with_pages(api::router_of(state, &parts(&options.roles)), &options.roles);
         let patience = Patience::new(&options.limits);
-        let server = Server { listener, router, certificate, doorway, patience };
+        let server = Server { listener, router, certificate, is_https, doorway, patience };
         let listen_db_url = options.listen_db_url.clone();
         // With a store of files it would be ignored silently, and nodes would wait for wake-ups that never come.
         if listen_db_url.is_some() && store.health_db.is_none() {

@@ -12,15 +12,14 @@ use serde_json::Value;
 use crate::commands::serve::stop_on_signal;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::values::parse_service_url;
+use crate::service::ServiceOptions;
 use crate::wiring;
 
 /// Send the data of simulated bracelets to a service
 #[derive(Args)]
 pub struct Simulate {
-    /// Address of the service, such as `http://127.0.0.1:8080`
-    #[arg(long, value_name = "URL", env = "PULSEWARD_URL", value_parser = parse_service_url)]
-    url: String,
+    #[command(flatten)]
+    service: ServiceOptions,
     /// API key of a researcher
     #[arg(long, value_name = "KEY", env = "PULSEWARD_TOKEN", hide_env_values = true)]
     token: String,
@@ -64,7 +63,10 @@ pub struct Simulate {
 impl Simulate {
     /// Enrols the patients, sends their past, and their present until interrupted; prints what was done.
     pub async fn run(self) -> Result<(), Failure> {
-        let mut config = FleetConfig::new(&self.url, &self.token, &random_password(), self.patients);
+        // Before signals are listened to, which then end the program at once.
+        self.service.reach(&self.service.client()?.no_proxy().build()?).await?;
+        let mut config = FleetConfig::new(&self.service.url, &self.token, &random_password(), self.patients);
+        config.authorities = self.service.authorities()?;
         config.group = self.group;
         config.seed = self.seed;
         config.cast = self.scenario;

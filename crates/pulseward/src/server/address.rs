@@ -87,6 +87,12 @@ impl PublicUrls {
             health: of(&options.hosts_health, "/health"),
         })
     }
+
+    /// Returns whether clients reach the service over TLS.
+    pub fn are_https(&self) -> bool {
+        // All have the scheme of the public address, as it was written.
+        self.integration.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"))
+    }
 }
 
 #[cfg(test)]

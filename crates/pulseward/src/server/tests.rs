@@ -21,7 +21,8 @@ async fn start() -> (SocketAddr, watch::Sender<bool>, runtime::Task<()>) {
     let address = listener.local_addr().unwrap();
     let router = Router::new().route("/length", post(async |body: String| body.len().to_string()));
     let (say_stop, stop) = watch::channel(false);
-    let server = Server { listener, router, certificate: None, doorway: Doorway::default(), patience: PATIENCE };
+    let doorway = Doorway::default();
+    let server = Server { listener, router, certificate: None, is_https: false, doorway, patience: PATIENCE };
     (address, say_stop, runtime::spawn("server", server.run(stop)))
 }
 
@@ -168,7 +169,14 @@ async fn a_client_that_takes_nothing_of_its_answer_is_given_up() {
     };
     let router = Router::new().route("/endless", axum::routing::get(endless));
     let (_say_stop, stop) = watch::channel(false);
-    let server = Server { listener, router, certificate: None, doorway: Doorway::default(), patience: PATIENCE };
+    let server = Server {
+        listener,
+        router,
+        certificate: None,
+        is_https: false,
+        doorway: Doorway::default(),
+        patience: PATIENCE,
+    };
     runtime::spawn("server", server.run(stop));
     let mut client = TcpStream::connect(address).await.unwrap();
     let begin = Instant::now();
@@ -192,7 +200,7 @@ async fn a_connection_beyond_the_limit_waits_for_a_place() {
     let router = Router::new().route("/length", post(async |body: String| body.len().to_string()));
     let (_say_stop, stop) = watch::channel(false);
     let patience = Patience { connections: 1, ..PATIENCE };
-    let server = Server { listener, router, certificate: None, doorway: Doorway::default(), patience };
+    let server = Server { listener, router, certificate: None, is_https: false, doorway: Doorway::default(), patience };
     runtime::spawn("server", server.run(stop));
     let mut idle = TcpStream::connect(address).await.unwrap();
     sleep(Duration::from_secs(1)).await;

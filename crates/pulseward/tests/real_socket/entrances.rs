@@ -96,6 +96,27 @@ async fn only_trusted_proxies_name_the_client() {
 }
 
 #[tokio::test]
+async fn answers_keep_browsers_on_https_where_the_public_address_is_https() {
+    for (public_url, expected) in [
+        ("http://study.example", None),
+        ("https://study.example", Some("max-age=31536000")),
+        ("HTTPS://study.example", Some("max-age=31536000")),
+    ] {
+        let data = tempdir().unwrap();
+        let service = Service::start_with(data.path(), &["--public-url", public_url]);
+        for (path, status) in [("/", 200), ("/livez", 200), ("/docs/", 200), ("/users/me", 401), ("/nowhere", 404)] {
+            let answer = reqwest::get(format!("{}{path}", service.url)).await.unwrap();
+            let policy = answer.headers().get("strict-transport-security").map(|value| value.to_str().unwrap());
+            assert_eq!((answer.status().as_u16(), policy), (status, expected), "{public_url} {path}");
+        }
+        // Refused before any route is looked for.
+        let refused = service.raw(b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n").to_lowercase();
+        assert!(refused.starts_with("http/1.1 400"), "{refused}");
+        assert_eq!(refused.contains("strict-transport-security: "), expected.is_some(), "{refused}");
+    }
+}
+
+#[tokio::test]
 async fn the_general_limit_is_180_a_minute() {
     let data = tempdir().unwrap();
     let service = Service::start_with(data.path(), &["--rate-limit", "180"]);

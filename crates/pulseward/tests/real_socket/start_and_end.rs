@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::json;
 use tempfile::tempdir;
 
+use crate::certificates::Certificate;
 use crate::harness::{Researcher, Service, admin, run, store_command};
 
 const DATABASES: [&str; 2] = ["users.db", "health.db"];
@@ -150,24 +151,15 @@ fn a_configuration_file_is_read_and_its_mistakes_are_named() {
 #[tokio::test]
 async fn the_service_speaks_tls_with_a_certificate() {
     let folder = tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let (certificate, key) = (path("cert.pem"), path("key.pem"));
-    let request = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1"];
-    let names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
-    let no_authority = ["-addext", "basicConstraints=critical,CA:FALSE"];
-    let made = std::process::Command::new("openssl")
-        .args([&request[..], &names, &no_authority, &["-keyout", &key, "-out", &certificate]].concat())
-        .output();
-    if !made.is_ok_and(|output| output.status.success()) {
-        return testkit::skip("the openssl command, which makes the certificate, is not there");
-    }
-    let service = Service::start_with(&folder.path().join("data"), &["--tls-cert", &certificate, "--tls-key", &key]);
+    let Some(certificate) = Certificate::make(folder.path(), "IP:127.0.0.1") else { return };
+    let [file, key] = [&certificate.file, &certificate.key].map(|path| path.to_str().unwrap());
+    let service = Service::start_with(&folder.path().join("data"), &["--tls-cert", file, "--tls-key", key]);
     assert!(service.url.starts_with("https://"), "{}", service.url);
-    let root = reqwest::Certificate::from_pem(&std::fs::read(&certificate).unwrap()).unwrap();
-    let builder = || reqwest::Client::builder().tls_certs_only([root.clone()]);
+    let builder = || certificate.client();
     let address = format!("{}/livez", service.url);
     let answer = builder().build().unwrap().get(&address).send().await.unwrap();
     assert_eq!(answer.status(), 200);
+    assert_eq!(answer.headers()["strict-transport-security"], "max-age=31536000");
     let answer = builder().http1_only().build().unwrap().get(&address).send().await.unwrap();
     assert_eq!((answer.status().as_u16(), answer.version()), (200, reqwest::Version::HTTP_11));
     assert!(reqwest::get(address.replace("https", "http")).await.is_err(), "no unencrypted answer");

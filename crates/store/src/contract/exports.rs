@@ -4,7 +4,7 @@ use super::{Stores, audit, deliver_entries_of, export_entry, on_both_engines};
 use crate::events::{EventType, MessageKey};
 use crate::ids::{ExportId, NodeId, PatientId};
 use crate::names::JobKind;
-use crate::{AccountId, ExportState, ExportTurn, HealthChange, JobLease, NewExport, Profile};
+use crate::{AccountId, ExportQueue, ExportState, ExportTurn, HealthChange, JobLease, NewExport, Profile};
 
 const PATIENT: &str = "11111111-1111-4111-8111-111111111111";
 const MINUTE_MS: i64 = 60_000;
@@ -16,6 +16,7 @@ on_both_engines! {
     nobody_works_on_a_job_whose_entry_is_undelivered
     export_of_a_job_without_a_patient_still_says_that_it_has_ended
     finished_exports_are_forgotten_and_their_archives_die
+    exports_in_progress_are_counted_with_the_age_of_the_oldest
 }
 
 async fn with_patient(stores: &Stores) {
@@ -179,4 +180,17 @@ async fn finished_exports_are_forgotten_and_their_archives_die(stores: Stores) {
     health.forget_export(&lease.subject.to_export(), 4_000).await.expect("forgotten");
     health.forget_export(&lease.subject.to_export(), 4_000).await.expect("forgotten before");
     assert!(health.export(&lease.subject.to_export()).await.expect("an answer").is_none());
+}
+
+async fn exports_in_progress_are_counted_with_the_age_of_the_oldest(stores: Stores) {
+    let health = &stores.health;
+    assert_eq!(health.export_queue().await.expect("an answer"), ExportQueue::default());
+    ready(&stores, 1, 1_000).await;
+    assert_eq!(begin(&stores, 2, 1_000 + 5 * MINUTE_MS).await, ExportTurn::Begun);
+    let both = ExportQueue { exports: 2, oldest_ms: Some(1_000) };
+    assert_eq!(health.export_queue().await.expect("an answer"), both, "also one whose entry is undelivered");
+    let lease = claimed(&stores, 2_000).await.expect("a job");
+    assert!(health.finish_export(&lease, 7, 3_000).await.expect("an answer"));
+    let second = ExportQueue { exports: 1, oldest_ms: Some(1_000 + 5 * MINUTE_MS) };
+    assert_eq!(health.export_queue().await.expect("an answer"), second);
 }

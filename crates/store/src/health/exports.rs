@@ -74,6 +74,15 @@ pub struct NewExport {
     pub interval_ms: i64,
 }
 
+/// Exports that wait or are being written, on all nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExportQueue {
+    /// Number of them.
+    pub exports: u64,
+    /// Time at which the oldest of them was asked for, ms; absent where there is none.
+    pub oldest_ms: Option<i64>,
+}
+
 /// What became of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportTurn {
@@ -134,6 +143,7 @@ sql! {
         WHERE id = $1 AND state = 'in_progress' RETURNING patient";
     GIVE_UP = "UPDATE export_job SET state = 'failed', error = $2, finished_ms = $3
         WHERE id = $1 AND state = 'in_progress' RETURNING patient";
+    IN_PROGRESS = "SELECT COUNT(*), MIN(created_ms) FROM export_job WHERE state = 'in_progress'";
     FINISHED_BEFORE = "SELECT id, patient FROM export_job WHERE finished_ms < $1 ORDER BY finished_ms LIMIT $2";
     FIND_FINISHED = "SELECT 1 FROM export_job WHERE id = $1 AND state <> 'in_progress'";
     REMOVE = "DELETE FROM export_job WHERE id = $1 AND state <> 'in_progress'";
@@ -223,6 +233,14 @@ impl HealthDb {
                 Ok(true)
             })
             .await
+    }
+
+    /// Returns how many exports are in progress, and since when.
+    pub async fn export_queue(&self) -> Result<ExportQueue> {
+        let read =
+            |row: &Row<'_>| Ok(ExportQueue { exports: row.get::<i64>(0)?.unsigned_abs(), oldest_ms: row.get(1)? });
+        let found = self.db.read_single(async move |tx| tx.query_opt(IN_PROGRESS, &[], read).await).await?;
+        Ok(found.unwrap_or_default())
     }
 
     /// Exports that were finished before a time, at most `limit`.

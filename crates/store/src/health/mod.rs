@@ -58,7 +58,7 @@ pub(crate) use db::MIGRATIONS;
 pub use devices::{Device, DeviceReport};
 pub use due::AHEAD_MS;
 pub use erasure::ErasedPatient;
-pub use exports::{ExportJob, ExportState, ExportTurn, NewExport, folder as export_folder};
+pub use exports::{ExportJob, ExportQueue, ExportState, ExportTurn, NewExport, folder as export_folder};
 pub use failures::Failures;
 pub use inputs::{DerivationInputs, DerivationStart, Dirty, InputRange};
 pub use jobs::{DERIVE_KIND, EXPORT_KIND, FailingJobs, JobFailure, JobLease, NEVER_MS, NewJob, PutAside};

@@ -6,6 +6,7 @@
 
 mod archive;
 mod content;
+pub(crate) mod counts;
 mod csv_files;
 mod dictionary;
 mod file_name;
@@ -20,8 +21,9 @@ mod worker;
 use std::time::Duration;
 
 use boxed_futures::boxed_futures;
-use store::{EXPORT_KIND, ExportId, ExportState, ExportTurn, NewExport, PatientId};
+use store::{EXPORT_KIND, ExportId, ExportQueue, ExportState, ExportTurn, NewExport, PatientId};
 
+pub use counts::EndedExports;
 pub use request::{ArchiveCompression, ArchiveFormat, ExportRequest};
 
 use crate::core::access::Researcher;
@@ -62,6 +64,16 @@ pub enum ExportProgress {
 
 #[boxed_futures]
 impl Data {
+    /// Returns the exports that have ended on this node since it started.
+    pub fn ended_exports(&self) -> EndedExports {
+        self.exports.ended()
+    }
+
+    /// Returns how many exports are in progress on all nodes, and since when.
+    pub async fn export_queue(&self) -> Result<ExportQueue> {
+        Ok(self.core.health().export_queue().await?)
+    }
+
     /// Begins an export of a patient's raw data; answers its identifier. Too many when the last one was begun too
     /// short a time ago, whatever its types.
     pub async fn create_export(

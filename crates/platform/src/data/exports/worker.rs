@@ -29,7 +29,9 @@ impl Data {
 
     /// Gives the export that is held up, because of an error or because it was put aside.
     pub(crate) async fn give_export_up(&self, work: &Work, error: Option<&PlatformError>) -> Result<()> {
-        self.core.health().give_export_up(&work.lease, reason(error), self.core.now_ms()).await?;
+        if self.core.health().give_export_up(&work.lease, reason(error), self.core.now_ms()).await? {
+            self.exports.failed();
+        }
         Ok(())
     }
 
@@ -53,6 +55,7 @@ impl Data {
 
     async fn finish_export(&self, work: &Work, path: &str, bytes: u64) -> Result<Ended> {
         if self.core.health().finish_export(&work.lease, bytes, self.core.now_ms()).await? {
+            self.exports.done(bytes);
             tracing::info!(export = %work.lease.subject, bytes, "an export is done");
             return Ok(Ended::Committed);
         }

@@ -35,6 +35,11 @@ use crate::upkeep::Upkeep;
 /// Pause before the engine is started again after a panic of its own.
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
+/// Returns the names of all kinds of jobs.
+pub fn kind_names() -> impl Iterator<Item = &'static str> {
+    kinds::ALL.iter().map(|kind| kind.spec.kind.name())
+}
+
 /// Does the background work of a node until `stop` becomes true or its sender is gone; returns when what was under way
 /// has ended or has been given back.
 pub async fn run(upkeep: Upkeep, node: NodeName, stop: watch::Receiver<bool>) {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use platform::Storage;
 
 use crate::config::StoreOptions;
+use crate::disks::room;
 
 /// Less room than for so many days of growth is worth a warning.
 const ROOM_FOR_DAYS: u64 = 30;
@@ -90,8 +91,7 @@ fn is_same_disk(_one: &Path, _other: &Path) -> bool {
 }
 
 fn free_bytes(folder: &Path) -> Option<u64> {
-    let disk = rustix::fs::statvfs(folder).ok()?;
-    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+    room(folder).map(|room| room.free_bytes)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use vitals::registry::DataType;
 
 use super::compression::Compression;
 use crate::failure::Failure;
+use crate::service::ServiceOptions;
 
 /// Number of times that a sync is sent before it is given up.
 const TRIES: u32 = 8;
@@ -60,11 +61,12 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Makes a sender to the service at an address.
-    pub fn new(url: &str, bearer: &str, compression: Compression) -> Result<Self, Failure> {
+    /// Makes a sender to a service that answers.
+    pub async fn open(service: &ServiceOptions, bearer: &str, compression: Compression) -> Result<Self, Failure> {
         // Long: a body of 32 MiB on a slow line is still a good upload.
-        let client = Client::builder().timeout(Duration::from_mins(5)).build()?;
-        let address = format!("{}/health/v1/sync", url.trim_end_matches('/'));
+        let client = service.client()?.timeout(Duration::from_mins(5)).build()?;
+        service.reach(&client).await?;
+        let address = format!("{}/health/v1/sync", service.url.trim_end_matches('/'));
         Ok(Sender { client, address, bearer: bearer.to_owned(), compression })
     }
 

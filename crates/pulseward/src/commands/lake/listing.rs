@@ -8,6 +8,7 @@ use reqwest::Client;
 use serde::Deserialize;
 
 use crate::failure::Failure;
+use crate::service::ServiceOptions;
 
 /// Pages of a listing.
 pub(super) struct Listing {
@@ -38,9 +39,16 @@ struct Page {
 }
 
 impl Listing {
-    pub(super) fn new(url: &str, token: &str, group: &str, since: Option<String>) -> Result<Self, Failure> {
-        let address = format!("{}/integration/v1/groups/{group}/lake", url.trim_end_matches('/'));
-        let (client, token) = (Client::builder().build()?, token.to_owned());
+    /// Opens the listing of a service that answers.
+    pub(super) async fn open(
+        service: &ServiceOptions,
+        token: &str,
+        group: &str,
+        since: Option<String>,
+    ) -> Result<Self, Failure> {
+        let (client, token) = (service.client()?.build()?, token.to_owned());
+        service.reach(&client).await?;
+        let address = format!("{}/integration/v1/groups/{group}/lake", service.url.trim_end_matches('/'));
         Ok(Listing { client, address, token, since, ended: false, unreadable: BTreeSet::new() })
     }
 
