@@ -17,6 +17,10 @@ use rejection::BodyRejection;
 
 use crate::error::ApiError;
 
+/// Pattern of a text that a body may have, as the OpenAPI document states it of each: PostgreSQL cannot keep a NUL character,
+/// and no text needs one.
+pub(crate) const WITHOUT_NUL: &str = r"^[^\x00]*$";
+
 /// The fields of a JSON object, taken out one by one.
 pub struct Fields {
     values: Map<String, Value>,
@@ -121,7 +125,7 @@ impl Fields {
     pub fn text(&mut self, field: &str) -> Option<String> {
         match self.values.remove(field)? {
             Value::Null => None,
-            // PostgreSQL cannot keep it, and no text needs it.
+            // The same as `WITHOUT_NUL`.
             Value::String(text) if text.contains('\0') => self.wrong(field, "must not have a NUL character"),
             Value::String(text) => Some(text),
             _ => self.wrong(field, "must be a text"),
