@@ -10,12 +10,16 @@ pub(crate) mod typed;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use platform::{FieldFaults, PlatformError};
+use platform::{FieldFaults, PlatformError, integer_of};
 use serde_json::{Map, Value};
 
 use rejection::BodyRejection;
 
 use crate::error::ApiError;
+
+/// Pattern of a text that a body may have, as the OpenAPI document states it of each: PostgreSQL cannot keep a NUL character,
+/// and no text needs one.
+pub(crate) const WITHOUT_NUL: &str = r"^[^\x00]*$";
 
 /// The fields of a JSON object, taken out one by one.
 pub struct Fields {
@@ -121,7 +125,7 @@ impl Fields {
     pub fn text(&mut self, field: &str) -> Option<String> {
         match self.values.remove(field)? {
             Value::Null => None,
-            // PostgreSQL cannot keep it, and no text needs it.
+            // The same as `WITHOUT_NUL`.
             Value::String(text) if text.contains('\0') => self.wrong(field, "must not have a NUL character"),
             Value::String(text) => Some(text),
             _ => self.wrong(field, "must be a text"),
@@ -141,8 +145,7 @@ impl Fields {
     pub fn integer(&mut self, field: &str) -> Option<i64> {
         match self.values.remove(field)? {
             Value::Null => None,
-            Value::Number(number) if number.is_i64() => number.as_i64(),
-            _ => self.wrong(field, "must be an integer"),
+            value => integer_of(&value).or_else(|| self.wrong(field, "must be an integer")),
         }
     }
 
@@ -262,12 +265,14 @@ mod tests {
 
     #[test]
     fn every_wrong_field_is_named() {
-        let mut fields = fields(r#"{"name": 7, "height": "tall", "agreed": 1, "skin_color": 2.5}"#);
+        let mut fields =
+            fields(r#"{"name": 7, "height": "tall", "agreed": 1, "skin_color": 2.5, "hair_density": 2.0}"#);
         assert_eq!(fields.required_text("name"), "");
         assert_eq!(fields.required_text("password"), "");
         assert_eq!(fields.number("height"), None);
         assert_eq!(fields.flag("agreed"), None);
         assert_eq!(fields.integer("skin_color"), None);
+        assert_eq!(fields.integer("hair_density"), Some(2), "as some languages write 2");
         let Err(PlatformError::Invalid(errors)) = fields.finish() else { panic!("nothing was found wrong") };
         assert_eq!(errors.keys().collect::<Vec<_>>(), ["agreed", "height", "name", "password", "skin_color"]);
         assert_eq!(errors["password"], ["is required"]);

@@ -3,6 +3,7 @@
 use platform::exports::{ArchiveCompression, ArchiveFormat};
 use store::{ExportStage, Gender, PatientState, Role, UserRole};
 use vitals::news2::Availability;
+use vitals::registry::DataType;
 
 use crate::body::typed::{Choice, Name};
 
@@ -22,6 +23,17 @@ pub(crate) type ArchiveFormatName = Name<ArchiveFormat>;
 pub(crate) type ArchiveCompressionName = Name<ArchiveCompression>;
 /// A reason why a measurement did not enter a score, by its name.
 pub(crate) type MissingReasonName = Name<Availability>;
+
+/// Returns the pattern of texts that are one of a few names, for lists that grow: a client in which they are a type of their
+/// own would have to be generated again for each.
+pub(crate) fn one_of<'name>(names: impl IntoIterator<Item = &'name str>) -> String {
+    format!("^({})$", names.into_iter().collect::<Vec<_>>().join("|"))
+}
+
+/// Returns the pattern of texts that are the name of a data type.
+pub(crate) fn one_of_data_types() -> String {
+    one_of(DataType::ALL.iter().map(|data_type| data_type.name()))
+}
 
 /// Makes choices of the enums of the store, which have their names there.
 macro_rules! stored_choices {
@@ -75,6 +87,19 @@ impl Choice for ArchiveCompression {
         match self {
             ArchiveCompression::Deflate => "deflate",
             ArchiveCompression::Store => "store",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_a_list_are_a_pattern_of_all_of_them() {
+        assert_eq!(one_of(["acc", "rr-interval"]), "^(acc|rr-interval)$");
+        for data_type in DataType::ALL {
+            assert!(one_of_data_types().contains(data_type.name()));
         }
     }
 }

@@ -10,10 +10,12 @@ use crate::body::typed::{Name, body};
 use crate::choices::GenderName;
 use crate::times::iso_ms;
 
+/// Pattern of e-mail addresses: one `@`, and no blank or control character around it.
+pub(crate) const EMAIL: &str = r"^[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+$";
+
 body! {
-    /// Attributes of a person; what is left out stays as it is, an empty name takes away.
-    #[schema(as = ProfileChange)]
-    pub(crate) struct PersonalProfileChange {
+    /// Attributes of a person.
+    pub(crate) struct PersonalAttributes {
         /// First name.
         #[schema(example = "Rita")]
         #[schema(max_length = 200)]
@@ -24,6 +26,7 @@ body! {
         last_name: Option<String>,
         /// E-mail address.
         #[schema(example = "rita@study.example")]
+        #[schema(max_length = 254, extensions(("x-pattern" = json!(EMAIL))))]
         email: Option<String>,
         /// YYYY-MM-DD.
         #[schema(example = "1984-06-02")]
@@ -55,10 +58,19 @@ body! {
 }
 
 body! {
-    /// Attributes that callers change of themselves; what is left out stays as it is, an empty name takes away.
-    pub(crate) struct OwnProfileChange {
+    /// Attributes of a person to change, at least one; what is left out stays as it is, an empty name takes away.
+    #[schema(as = ProfileChange)]
+    pub(crate) struct PersonalProfileChange {
         #[serde(flatten)]
-        profile: PersonalProfileChange,
+        attributes: PersonalAttributes,
+    }
+}
+
+body! {
+    /// Attributes that callers give of themselves.
+    pub(crate) struct OwnAttributes {
+        #[serde(flatten)]
+        attributes: PersonalAttributes,
         /// IANA name.
         #[schema(example = "Europe/Zurich")]
         time_zone: Option<String>,
@@ -68,8 +80,28 @@ body! {
     }
 }
 
+body! {
+    /// Attributes that callers change of themselves, at least one; what is left out stays as it is, an empty name takes away.
+    pub(crate) struct OwnProfileChange {
+        #[serde(flatten)]
+        attributes: OwnAttributes,
+    }
+}
+
 impl From<PersonalProfileChange> for ProfileChange {
     fn from(sent: PersonalProfileChange) -> Self {
+        sent.attributes.into()
+    }
+}
+
+impl From<OwnProfileChange> for ProfileChange {
+    fn from(sent: OwnProfileChange) -> Self {
+        sent.attributes.into()
+    }
+}
+
+impl From<PersonalAttributes> for ProfileChange {
+    fn from(sent: PersonalAttributes) -> Self {
         ProfileChange {
             email: sent.email,
             person: Person {
@@ -94,9 +126,9 @@ impl From<PersonalProfileChange> for ProfileChange {
     }
 }
 
-impl From<OwnProfileChange> for ProfileChange {
-    fn from(sent: OwnProfileChange) -> Self {
-        let mut change = ProfileChange::from(sent.profile);
+impl From<OwnAttributes> for ProfileChange {
+    fn from(sent: OwnAttributes) -> Self {
+        let mut change = ProfileChange::from(sent.attributes);
         // Not among the shared attributes: staff sets the zone with the attributes of the study, and an agreement is
         // the person's own.
         change.profile.time_zone = sent.time_zone;

@@ -320,6 +320,10 @@ async fn a_bracelet_is_registered_worn_and_given_back() {
     assert_eq!(bracelet, expected);
     assert_eq!(story.post_as(all, &bob, new).await.error(), (409, "duplicate_serial_number"));
     assert_eq!(story.post_as(all, &ada, json!({"serial_number": " "})).await.error(), (422, "invalid"));
+    for unseen in ["PB-1 ", "PB-1\u{feff}", "\u{85}PB-1", "PB\t1", ""] {
+        let new = json!({"serial_number": unseen, "device_type": "wrist"});
+        assert_eq!(story.post_as(all, &ada, new).await.error(), (422, "invalid"), "{unseen:?}");
+    }
     assert_eq!(story.get_as(all, &ada).await.ok(), json!([bracelet]));
     assert_eq!(story.get_as(all, &bob).await.ok(), json!([]));
     let one = format!("{all}/PB-1");

@@ -1,9 +1,12 @@
 //! Parameters that many routes share: what they mean and which values they take.
 
+use platform::Action;
+use platform::oauth::SCOPES;
 use serde_json::{Map, Value, json};
 use vitals::registry::DataType;
 use vitals::summary::Section;
 
+use crate::body::WITHOUT_NUL;
 use crate::days::EXTRA;
 use crate::integration::FIELD_NAMES;
 
@@ -28,6 +31,25 @@ pub(super) fn complete(operation: &mut Map<String, Value>) -> bool {
     has_query
 }
 
+/// A uuid with its hyphens, in small letters or capitals.
+const UUID: &str = "^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$";
+
+fn text(pattern: &str) -> Value {
+    json!({"type": "string", "pattern": pattern})
+}
+
+/// Returns the schema of times that are in UTC and no finer than milliseconds.
+fn in_utc(mut time: Value) -> Value {
+    time["pattern"] = json!(r"^[^.]*(\.[0-9]{1,3}0*)?Z$");
+    time
+}
+
+/// Returns the pattern of scopes with blanks between.
+fn scopes() -> String {
+    let scope = format!("({})", SCOPES.map(|scope| scope.replace('.', r"\.")).join("|"));
+    format!("^{scope}( {scope})*$")
+}
+
 fn sections_and_extra() -> Vec<&'static str> {
     Section::ALL.iter().map(|section| section.name()).chain([EXTRA]).collect()
 }
@@ -36,6 +58,7 @@ fn sections_and_extra() -> Vec<&'static str> {
 fn known(name: &str) -> (&'static str, Value) {
     let date = || json!({"type": "string", "format": "date", "example": "2025-11-20"});
     let instant = || json!({"type": "string", "format": "date-time", "example": "2025-11-20T00:00:00.000Z"});
+    let local = || json!({"type": "string", "format": "date-time-local", "example": "2025-11-20T00:00:00.000"});
     let time_ms = || json!({"type": "number", "format": "double", "example": 1_763_600_000_000_i64});
     // As text, as it is in an address: mixed types are what many generators cannot read.
     let flag = || json!({"type": "string", "enum": ["0", "1", "true", "false"]});
@@ -44,18 +67,25 @@ fn known(name: &str) -> (&'static str, Value) {
         "uuid" => ("the patient", Value::Null),
         "group_code" | "code" => ("code of the study", Value::Null),
         "voucher_code" => ("the voucher; small letters and blanks around it are forgiven", Value::Null),
-        "serial" | "serial_number" => ("serial number of the bracelet", Value::Null),
+        "serial" => ("serial number of the bracelet", Value::Null),
+        "serial_number" => {
+            ("serial number of the bracelet", json!({"type": "string", "maxLength": 100, "pattern": WITHOUT_NUL}))
+        }
+        "sync_id" => ("the sync's own id, a uuid", text(UUID)),
         "date" => ("YYYY-MM-DD, a local day of the samples", date()),
         "date_from" | "date_to" => ("YYYY-MM-DD, included", date()),
         "from" => ("begin, Unix epoch ms, included", time_ms()),
         "to" => ("end, Unix epoch ms, included", time_ms()),
         "from_date" | "to_date" => ("ISO 8601 with zone, included", instant()),
         "from_client_date" | "to_client_date" => {
-            ("ISO 8601 without zone, local time of the samples, included", Value::Null)
+            ("ISO 8601 without zone, local time of the samples, included", local())
         }
-        "utc_date_from" => ("begin, ISO 8601 in UTC, included", instant()),
-        "utc_date_to" => ("end, ISO 8601 in UTC, included; at most 48 hours after the begin", instant()),
-        "action_type" => ("only entries with this action code", Value::Null),
+        "utc_date_from" => ("begin, ISO 8601 in UTC, included", in_utc(instant())),
+        "utc_date_to" => ("end, ISO 8601 in UTC, included; at most 48 hours after the begin", in_utc(instant())),
+        "action_type" => {
+            let codes: Vec<&str> = Action::ALL.iter().map(|action| action.code()).collect();
+            ("only entries with this action code", json!({"type": "string", "enum": codes}))
+        }
         "fields[]" => ("attributes to show, besides `uuid`; all and the device without it", list(FIELD_NAMES.to_vec())),
         "types[]" => ("sections to show; all without it", list(sections_and_extra())),
         "with_latest_values" => ("1 to include `latest_values`", flag()),
@@ -74,8 +104,11 @@ fn known(name: &str) -> (&'static str, Value) {
         "object" | "signature" => ("part of the signed link", Value::Null),
         "id" => ("identity of the record", Value::Null),
         "client_id" => ("identity of the OAuth client", Value::Null),
-        "state" => ("comes back with the redirect", Value::Null),
-        "code_challenge" => ("PKCE: SHA-256 of the verifier, base64url", Value::Null),
+        "response_type" => ("`code`", json!({"type": "string", "enum": ["code"]})),
+        "scope" => ("`patient.read` (default), `patient.sync`", text(&scopes())),
+        "state" => ("comes back with the redirect", text(WITHOUT_NUL)),
+        "code_challenge" => ("PKCE: SHA-256 of the verifier, base64url", text("^[A-Za-z0-9_-]{43}$")),
+        "code_challenge_method" => ("`S256`", json!({"type": "string", "enum": ["S256"]})),
         "utc" => {
             ("`yes` counts by UTC; by default the local day counts", json!({"type": "string", "enum": ["yes", "no"]}))
         }

@@ -2,12 +2,16 @@
 
 use serde_json::{Map, Value, json};
 use vitals::registry::{Column, Declaration, Kind, Sampling};
+use vitals::sample_time::HIGHEST_HZ;
 
 use super::forms;
 use super::reference::reference;
+use crate::body::WITHOUT_NUL;
 
 /// The time that examples begin at, Unix epoch ms.
 const EXAMPLE_MS: i64 = 1_763_600_000_000;
+/// The latest time that is sent, Unix epoch ms: the end of the year 9999.
+const LATEST_MS: i64 = 253_402_300_799_999;
 /// Description of dates that are sent.
 const DATE: &str = "follows from the time and is passed over";
 /// The same on a local clock.
@@ -97,7 +101,8 @@ fn sent_columns(declaration: &Declaration) -> Value {
         ),
         (
             "start".to_owned(),
-            json!({"type": "number", "description": "time of the first sample, Unix epoch ms", "examples": [EXAMPLE_MS]}),
+            json!({"type": "number", "minimum": -LATEST_MS, "maximum": LATEST_MS,
+                "description": "time of the first sample, Unix epoch ms", "examples": [EXAMPLE_MS]}),
         ),
         ("rate_hz".to_owned(), rate(declaration)),
         ("date".to_owned(), json!({"oneOf": [date(), {"type": "array", "items": date()}], "description": DATE})),
@@ -110,9 +115,12 @@ fn sent_columns(declaration: &Declaration) -> Value {
          samples follow one another from `start` at `rate_hz`.",
         declaration.meaning
     );
+    let with_times: Vec<&String> =
+        properties.keys().filter(|name| !["start", "rate_hz"].contains(&name.as_str())).collect();
     // Not `oneOf`, of which generators make two types that have no columns.
-    json!({"type": "object", "description": description, "properties": properties, "additionalProperties": false,
-        "if": {"required": ["timestamp"]}, "else": {"required": ["start", "rate_hz"]}})
+    json!({"type": "object", "description": description, "if": {"required": ["timestamp"]},
+        "then": {"propertyNames": {"enum": with_times}}, "else": {"required": ["start", "rate_hz"]},
+        "properties": properties, "additionalProperties": false})
 }
 
 fn time() -> Value {
@@ -124,8 +132,7 @@ fn date() -> Value {
 }
 
 fn rate(declaration: &Declaration) -> Value {
-    let mut schema =
-        json!({"type": "number", "exclusiveMinimum": 0, "description": "samples per second", "examples": [1]});
+    let mut schema = json!({"type": "number", "exclusiveMinimum": 0, "maximum": HIGHEST_HZ, "description": "samples per second", "examples": [1]});
     if let Some(rates) = declaration.accepted_hz() {
         schema = json!({"type": "number", "minimum": rates.lowest_hz, "maximum": rates.highest_hz,
             "description": "samples per second", "examples": [rates.lowest_hz]});
@@ -205,18 +212,24 @@ fn sync(types: &[&Declaration]) -> Value {
             {"type": "array", "items": refer("SentRow"), "minItems": 1}]);
         data.insert(declaration.name.to_owned(), json!({"oneOf": forms, "description": declaration.meaning}));
     }
-    let text = |description: &str, example: &str| json!({"type": ["string", "null"], "description": description, "examples": [example]});
+    let text = |description: &str, example: &str| {
+        json!({"type": ["string", "null"], "maxLength": 100, "pattern": WITHOUT_NUL,
+        "description": description, "examples": [example]})
+    };
     let device = json!({"type": ["object", "null"], "required": ["serial_number"], "additionalProperties": false,
         "description": "The bracelet that measured.",
-        "properties": {"serial_number": {"type": "string", "description": "Serial number.", "examples": ["PW-000123"]},
+        "properties": {"serial_number": {"type": "string", "minLength": 1, "maxLength": 100, "pattern": WITHOUT_NUL,
+                "description": "Serial number.", "examples": ["PW-000123"]},
             "device_type": text("model", "bracelet"), "firmware_version": text("version", "1.4.2"),
-            "battery_level": {"type": ["integer", "null"], "description": "percent", "examples": [83]}}});
+            "battery_level": {"type": ["integer", "null"], "format": "int64", "minimum": 0, "maximum": 100,
+                "description": "percent", "examples": [83]}}});
     json!({"type": "object", "required": ["data"], "additionalProperties": false,
         "description": "An upload. A row with a value out of range is named in the answer and left out; the others are stored.",
         "properties": {
             "sync_id": {"type": ["string", "null"], "format": "uuid", "examples": ["80876de9-4e89-449a-9a8f-c1e11f720437"],
                 "description": "An upload that is repeated under its id is answered as before."},
-            "time_zone": text("IANA zone of the samples; without it that of the patient", "Europe/Zurich"),
+            "time_zone": {"type": ["string", "null"], "examples": ["Europe/Zurich"],
+                "description": "IANA zone of the samples; without it that of the patient"},
             "device": device,
             "data": {"type": "object", "additionalProperties": false, "properties": data,
                 "description": "By data type: columns, an array of blocks of columns, or an array of rows."},
@@ -277,6 +290,7 @@ mod tests {
         assert_eq!(schemas["EdaColumns"]["else"]["required"], json!(["start", "rate_hz"]));
         assert_eq!(schemas["EdaColumns"]["properties"]["rate_hz"]["minimum"], 4);
         assert_eq!(schemas["EcgColumns"]["properties"]["rate_hz"]["exclusiveMinimum"], 0);
+        assert_eq!(schemas["EcgColumns"]["properties"]["rate_hz"]["maximum"], HIGHEST_HZ);
     }
 
     #[test]

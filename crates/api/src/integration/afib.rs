@@ -31,10 +31,12 @@ body! {
         /// Unix epoch ms, included.
         #[schema(value_type = i64)]
         #[schema(example = 1_763_600_000_000_i64)]
+        #[schema(minimum = -253_402_300_799_999_i64, maximum = 253_402_300_799_999_i64)]
         timestamp_from: Time,
         /// Unix epoch ms, included; at most 31 days later.
         #[schema(value_type = i64)]
         #[schema(example = 1_763_686_400_000_i64)]
+        #[schema(minimum = -253_402_300_799_999_i64, maximum = 253_402_300_799_999_i64)]
         timestamp_to: Time,
     }
 }

@@ -2,12 +2,14 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
+use platform::ALARM_VITALS;
 use serde::Serialize;
 use store::Alarm;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::body::typed::{Valid, body};
+use crate::choices::one_of;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
@@ -24,7 +26,7 @@ body! {
     #[schema(as = Alarm)]
     struct AlarmBody {
         /// A name of latest values, or `news_score`.
-        #[schema(example = "heart_rate")]
+        #[schema(example = "heart_rate", extensions(("x-pattern" = json!(one_of(ALARM_VITALS)))))]
         vital: String,
         /// Values below this alarm.
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -21,21 +21,24 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(list, register)).routes(routes!(change, remove)).routes(routes!(attach, detach))
 }
 
+/// Pattern of what describes a bracelet: a line without control characters, and without blanks at its ends.
+const ONE_LINE: &str = r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$";
+
 body! {
     /// A bracelet to register.
     #[schema(as = BraceletRequest)]
     struct BraceletRegistration {
         /// Serial number, as it is printed on the bracelet.
         #[schema(example = "PW-000123")]
-        #[schema(min_length = 1, max_length = 100)]
+        #[schema(min_length = 1, max_length = 100, extensions(("x-pattern" = json!(ONE_LINE))))]
         serial_number: String,
         /// Model.
         #[schema(example = "bracelet")]
-        #[schema(min_length = 1, max_length = 100)]
+        #[schema(min_length = 1, max_length = 100, extensions(("x-pattern" = json!(ONE_LINE))))]
         device_type: String,
         /// Not known of a bracelet that is still in its box.
         #[schema(example = "1.4.2")]
-        #[schema(min_length = 1, max_length = 100)]
+        #[schema(min_length = 1, max_length = 100, extensions(("x-pattern" = json!(ONE_LINE))))]
         firmware_version: Option<String>,
     }
 }
@@ -46,11 +49,11 @@ body! {
     struct BraceletAttributes {
         /// Model.
         #[schema(example = "bracelet")]
-        #[schema(min_length = 1, max_length = 100)]
+        #[schema(min_length = 1, max_length = 100, extensions(("x-pattern" = json!(ONE_LINE))))]
         device_type: Option<String>,
         /// Version of the firmware.
         #[schema(example = "1.4.2")]
-        #[schema(min_length = 1, max_length = 100)]
+        #[schema(min_length = 1, max_length = 100, extensions(("x-pattern" = json!(ONE_LINE))))]
         firmware_version: Option<String>,
     }
 }

@@ -6,13 +6,14 @@ use platform::PlatformError;
 use platform::exports::{ArchiveCompression, ArchiveFormat, ExportProgress, ExportRequest, ExportStatus};
 use serde::Serialize;
 use store::ExportStage;
+use utoipa::openapi::schema::{Array, ArrayBuilder, ObjectBuilder, SchemaType, Type};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vitals::registry::DataType;
 
 use crate::body::Fields;
 use crate::body::typed::{FieldValue, Name, Sent, body};
-use crate::choices::{ArchiveCompressionName, ArchiveFormatName, ExportStageName};
+use crate::choices::{ArchiveCompressionName, ArchiveFormatName, ExportStageName, one_of_data_types};
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
@@ -32,19 +33,27 @@ body! {
     #[schema(as = ExportRequest)]
     struct NewExport {
         /// First local date and time, without zone, included.
-        #[schema(value_type = String)]
+        #[schema(value_type = String, format = "date-time-local")]
         client_date_from: LocalTime,
         /// Last local date and time, without zone, included.
-        #[schema(value_type = String)]
+        #[schema(value_type = String, format = "date-time-local")]
         client_date_to: LocalTime,
-        /// Data types; together with the one of the path, where there is one.
-        #[schema(value_type = Option<Vec<String>>)]
+        // Not required in the document: the operation with a type in its address has the same body.
+        #[schema(schema_with = data_types, required = false)]
         types: DataTypes,
         /// CSV without it.
         format: Option<ArchiveFormatName>,
         /// Of CSV; deflated without it.
         compression: Option<ArchiveCompressionName>,
     }
+}
+
+/// Returns a list of names.
+fn data_types() -> Array {
+    let name = ObjectBuilder::new().schema_type(Type::String).pattern(Some(one_of_data_types()));
+    let kinds = SchemaType::from_iter([Type::Array, Type::Null]);
+    let meaning = "Data types; together with the one of the path, where there is one.";
+    ArrayBuilder::new().schema_type(kinds).items(name).description(Some(meaning)).build()
 }
 
 /// An export.

@@ -8,10 +8,12 @@ use platform::{GroupSettings, GroupSettingsChange};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use store::GroupCode;
+use utoipa::openapi::schema::{KnownFormat, Object, ObjectBuilder, SchemaFormat, SchemaType, Type};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::body::typed::{Valid, body};
+use crate::choices::one_of_data_types;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::state::ApiState;
@@ -58,11 +60,21 @@ body! {
         #[schema(pattern = "^(fox|tanaka)$")]
         max_heart_rate_rule: Option<String>,
         // Judged by type name later, so that each wrong entry is reported with its own field.
-        /// Days, 1 to 36500, by data type; takes the place of all that were named before.
-        #[schema(value_type = Option<BTreeMap<String, i64>>)]
-        #[schema(example = json!({"ppg2": 30, "acc": 90}))]
+        #[schema(schema_with = retention, required = false)]
         retention: Option<Map<String, Value>>,
     }
+}
+
+/// Returns an object of days by data type.
+fn retention() -> Object {
+    let days = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1)).maximum(Some(36_500));
+    // As in the answer, whose numbers have no maximum.
+    let days = days.format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)));
+    let data_type = ObjectBuilder::new().schema_type(Type::String).pattern(Some(one_of_data_types()));
+    let meaning = "Days, 1 to 36500, by data type; takes the place of all that were named before.";
+    let object = ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::Object, Type::Null]));
+    let object = object.property_names(Some(data_type)).additional_properties(Some(days));
+    object.description(Some(meaning)).examples([serde_json::json!({"ppg2": 30, "acc": 90})]).build()
 }
 
 /// Returns the settings of a study.

@@ -20,13 +20,16 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(change, delete)).routes(routes!(attach, detach))
 }
 
+/// Pattern of a name, which is more than blanks. `\s` lacks one of them, U+0085.
+const NOT_BLANK: &str = r"^[^\x00]*[^\s\x00\x85][^\x00]*$";
+
 body! {
     /// A study to create.
     #[schema(as = StudyRequest)]
     struct NewStudy {
         /// Name.
         #[schema(example = "Sleep")]
-        #[schema(min_length = 1, max_length = 200)]
+        #[schema(min_length = 1, max_length = 200, extensions(("x-pattern" = json!(NOT_BLANK))))]
         name: String,
         // Required although it may be empty: leaving it out by mistake is reported, leaving it empty is a choice.
         /// May be empty.
@@ -41,7 +44,7 @@ body! {
     struct StudyChange {
         /// Name.
         #[schema(example = "Sleep")]
-        #[schema(min_length = 1, max_length = 200)]
+        #[schema(min_length = 1, max_length = 200, extensions(("x-pattern" = json!(NOT_BLANK))))]
         name: Option<String>,
         /// Description.
         #[schema(example = "of nurses")]

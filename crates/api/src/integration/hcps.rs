@@ -13,6 +13,7 @@ use crate::choices::RoleName;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathUuid;
+use crate::person::EMAIL;
 use crate::state::ApiState;
 
 /// Returns the routes.
@@ -26,6 +27,7 @@ body! {
     struct NewMember {
         /// Of an account that is there.
         #[schema(example = "rita@study.example")]
+        #[schema(max_length = 254, extensions(("x-pattern" = json!(EMAIL))))]
         email: String,
     }
 }

@@ -24,11 +24,13 @@ body! {
     struct PatientFilingChange {
         /// Identifier in the customer's own system.
         #[schema(example = "K-0042")]
+        #[schema(max_length = 200)]
         external_patient_id: Option<String>,
         /// Five letters or digits.
         #[schema(example = "JYVPQ")]
+        #[schema(pattern = "^([0-9A-Za-z]{5})?$")]
         customer_tag: Option<String>,
-        /// IANA name.
+        /// IANA name, which can be changed and not removed.
         #[schema(example = "Europe/Zurich")]
         time_zone: Option<String>,
     }

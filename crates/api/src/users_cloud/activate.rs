@@ -10,7 +10,7 @@ use super::login::UsersLoginBody;
 use crate::body::typed::{Sent, body};
 use crate::error::{ErrorBody, Result};
 use crate::outer::ClientAddress;
-use crate::person::OwnProfileChange;
+use crate::person::OwnAttributes;
 use crate::state::ApiState;
 
 /// Returns the routes.
@@ -29,7 +29,7 @@ body! {
         #[schema(min_length = 10, max_length = 1024)]
         password: String,
         #[serde(flatten)]
-        own: OwnProfileChange,
+        own: OwnAttributes,
     }
 }
 

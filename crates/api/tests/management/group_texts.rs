@@ -26,6 +26,7 @@ async fn texts_of_a_study_have_a_first_and_a_last_length() {
         (json!({"name": "ß".repeat(201), "description": ""}), vec!["name"]),
         (json!({"name": "a", "description": "語".repeat(10_001)}), vec!["description"]),
         (json!({"name": "\t\n ", "description": "x".repeat(10_001)}), vec!["description", "name"]),
+        (json!({"name": "\u{feff}\u{85}", "description": ""}), vec!["name"]),
         (json!({"description": "x"}), vec!["name"]),
         (json!({"name": "x"}), vec!["description"]),
         (json!({}), vec!["description", "name"]),

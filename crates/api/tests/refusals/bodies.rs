@@ -196,3 +196,47 @@ async fn good_bodies_under_other_credentials_are_not_judged() {
     assert_eq!(state(&study, &voucher).await, before);
     assert_eq!(text(&before[0][0]["code"]), study.group);
 }
+
+/// Returns the fields of a body as the OpenAPI document has them, each with its example.
+fn documented(schema: &str) -> Vec<(String, Value)> {
+    let document: Value = serde_json::from_str(include_str!("../../../../docs/openapi.json")).expect("JSON");
+    let schema = &document["components"]["schemas"][schema];
+    assert!(schema["if"].is_object(), "the document says that one field has to be there");
+    let mut left = vec![schema];
+    let mut fields = Vec::new();
+    while let Some(schema) = left.pop() {
+        left.extend(schema["allOf"].as_array().into_iter().flatten());
+        left.extend(schema["$ref"].as_str().and_then(|path| document.pointer(&path[1..])));
+        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+            let example = field.get("example").unwrap_or(&field["examples"][0]);
+            fields.push((name.clone(), example.clone()));
+        }
+    }
+    fields
+}
+
+#[tokio::test]
+async fn change_names_one_field_at_least_and_any_of_those_in_the_document() {
+    let (study, _) = begin().await;
+    let integration = |path: &str| format!("/integration{path}");
+    for (method, path, token, schema, count) in [
+        ("PATCH", integration("/v1/bracelets/PB-1"), &study.key, "BraceletChange", 2),
+        ("PATCH", integration(&study.of_group("")), &study.key, "StudyChange", 2),
+        ("PUT", integration(&study.of_group("/settings")), &study.key, "StudySettingsChange", 3),
+        ("PATCH", integration(&study.of_grace("")), &study.key, "PatientFilingChange", 3),
+        ("PUT", integration(&study.of_grace("/profile")), &study.key, "ProfileChange", 10),
+        ("PUT", integration(&study.of_grace("/news-settings")), &study.key, "NewsSettingsChange", 3),
+        ("PATCH", "/users/me".to_owned(), &study.grace.users_token, "OwnProfileChange", 12),
+    ] {
+        let fields = documented(schema);
+        assert_eq!(fields.len(), count, "{schema}");
+        let send = async |body: Value| study.story.ask(method, &path, token, body).await;
+        let nulls = fields.iter().map(|(name, _)| (name.clone(), Value::Null)).collect();
+        for nothing in [json!({}), Value::Object(nulls), json!({"another": 1})] {
+            assert_eq!(wrong_fields(&send(nothing.clone()).await).len(), 1, "{method} {path} {nothing}");
+        }
+        for (name, example) in fields.into_iter().filter(|(_, example)| !example.is_null()) {
+            send(json!({ name: example })).await.ok();
+        }
+    }
+}

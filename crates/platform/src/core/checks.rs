@@ -1,22 +1,73 @@
 //! What is checked of texts in more than one service.
 
+use std::ops::Range;
+
+use serde_json::Value;
+
 use crate::core::error::{FieldFaults, PlatformError, Result};
+
+/// Longest e-mail address, in characters.
+const LONGEST_EMAIL: usize = 254;
+
+/// Returns whether a character is blank as ECMA-262 has it in patterns, which the OpenAPI document states as `\s`: also one
+/// of no width.
+pub(crate) fn is_blank(letter: char) -> bool {
+    letter.is_whitespace() || letter == '\u{feff}'
+}
 
 /// Returns an e-mail as it is stored and looked up: trimmed, in lower case. Invalid when it cannot be one.
 pub(crate) fn clean_email(email: &str) -> Result<String> {
-    let clean = email.trim().to_lowercase();
+    let email = email.trim();
+    let clean = email.to_lowercase();
     let fits = match clean.split_once('@') {
         Some((local, domain)) => !local.is_empty() && !domain.is_empty() && !domain.contains('@'),
         None => false,
     };
-    // 254 is the longest path of RFC 5321; whether the address exists, only a message to it could say.
-    if !fits || clean.len() > 254 || clean.chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
+    // The longest path of RFC 5321 has 254 bytes, of which characters are what a schema can count. Whether the address
+    // exists, only a message to it could say.
+    let is_short = email.chars().count() <= LONGEST_EMAIL;
+    if !fits || !is_short || clean.chars().any(|letter| is_blank(letter) || letter.is_control()) {
         return Err(PlatformError::invalid("email", "must be an e-mail address"));
     }
     Ok(clean)
 }
 
+/// Returns the integer that a JSON value is. A fraction of zeros is none, as JSON Schema has it: some languages write 1 as 1.0.
+pub fn integer_of(value: &Value) -> Option<i64> {
+    // Bounds of i64; the upper one is the first number that is too large.
+    const NUMBERS: Range<f64> = -9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0;
+    let whole = |number: &f64| number.fract() == 0.0 && NUMBERS.contains(number);
+    value.as_i64().or_else(|| value.as_f64().filter(whole).map(|number| number as i64))
+}
+
 /// Notes what is not valid of a field.
 pub(crate) fn note(errors: &mut FieldFaults, field: &str, message: &str) {
     errors.entry(field.to_owned()).or_default().push(message.to_owned());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn number_without_a_fraction_is_an_integer_however_it_is_written() {
+        for (value, expected) in [
+            (json!(7), Some(7)),
+            (json!(7.0), Some(7)),
+            (json!(-0.0), Some(0)),
+            (json!(-1e3), Some(-1000)),
+            (json!(i64::MAX), Some(i64::MAX)),
+            (json!(-9.223372036854775808e18), Some(i64::MIN)),
+            (json!(9.223372036854775808e18), None),
+            (json!(u64::MAX), None),
+            (json!(1e300), None),
+            (json!(7.5), None),
+            (json!("7"), None),
+            (json!(true), None),
+            (json!(null), None),
+        ] {
+            assert_eq!(integer_of(&value), expected, "{value}");
+        }
+    }
 }

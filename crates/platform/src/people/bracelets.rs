@@ -11,7 +11,7 @@ use store::{
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, bracelet_entity, user_entity};
-use crate::core::checks::note;
+use crate::core::checks::{is_blank, note};
 use crate::core::error::{PlatformError, Result};
 use crate::people::People;
 
@@ -211,7 +211,7 @@ fn check_texts<const COUNT: usize>(texts: [(&str, Option<&str>); COUNT]) -> Resu
         let Some(text) = text else { continue };
         let fits = (1..=LONGEST_TEXT).contains(&text.chars().count());
         // A blank that nobody sees would make a second bracelet of the same serial number.
-        if !fits || text.trim() != text || text.chars().any(char::is_control) {
+        if !fits || text.trim_matches(is_blank) != text || text.chars().any(char::is_control) {
             note(&mut errors, field, "must have 1 to 100 characters, without blanks around");
         }
     }

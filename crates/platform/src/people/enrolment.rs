@@ -8,7 +8,7 @@ use store::{
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, Actor, group_entity, patient_entity, user_entity};
-use crate::core::checks::{clean_email, note};
+use crate::core::checks::{clean_email, is_blank, note};
 use crate::core::error::{FieldFaults, PlatformError, Result};
 use crate::core::person::Person;
 use crate::identity::accounts::email_taken;
@@ -255,7 +255,7 @@ fn voucher_used() -> PlatformError {
 
 pub(crate) fn check_group_texts(name: &str, description: &str) -> Result<()> {
     let mut errors = FieldFaults::new();
-    if name.trim().is_empty() {
+    if name.chars().all(is_blank) {
         note(&mut errors, "name", "must not be empty");
     }
     if name.chars().count() > LONGEST_NAME {

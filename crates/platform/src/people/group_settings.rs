@@ -15,7 +15,7 @@ use vitals::summary::SummarySettings;
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, group_entity};
-use crate::core::checks::note;
+use crate::core::checks::{integer_of, note};
 use crate::core::error::{PlatformError, Result};
 use crate::core::settings::RETENTION_SETTING;
 use crate::people::People;
@@ -64,16 +64,18 @@ impl GroupSettingsChange {
             values.insert(RULE_SETTING.to_owned(), rule.into());
         }
         if let Some(retention) = self.retention {
-            for (data_type, days) in &retention {
+            let mut kept = Map::new();
+            for (data_type, days) in retention {
                 let field = format!("retention.{data_type}");
-                if DataType::from_name(data_type).is_none() {
+                if DataType::from_name(&data_type).is_none() {
                     note(&mut errors, &field, "is not a data type");
                 }
-                if !days.as_i64().is_some_and(|days| (1..=LONGEST_RETENTION_DAYS).contains(&days)) {
-                    note(&mut errors, &field, "must be 1 to 36500 whole days");
+                match integer_of(&days).filter(|days| (1..=LONGEST_RETENTION_DAYS).contains(days)) {
+                    Some(days) => drop(kept.insert(data_type, days.into())),
+                    None => note(&mut errors, &field, "must be 1 to 36500 whole days"),
                 }
             }
-            values.insert(RETENTION_SETTING.name().to_owned(), retention.into());
+            values.insert(RETENTION_SETTING.name().to_owned(), kept.into());
         }
         if values.is_empty() {
             note(&mut errors, "activity_goal_steps", "or max_heart_rate_rule or retention is required");
@@ -173,6 +175,14 @@ mod tests {
         assert_eq!(Value::from(effective(&[second, group(json!({"retention": {"ppg2": 5}}))])), other);
         assert_eq!(effective(&[first, group(json!({}))])["retention"], Value::Null);
         assert!(effective(&[]).values().all(Value::is_null));
+    }
+
+    #[test]
+    fn days_are_kept_as_integers_however_they_were_written() {
+        let Value::Object(retention) = json!({"ppg2": 30.0, "acc": 90}) else { return };
+        let change = GroupSettingsChange { retention: Some(retention), ..GroupSettingsChange::default() };
+        let values = change.values().expect("valid");
+        assert_eq!(Value::from(values).to_string(), r#"{"retention":{"acc":90,"ppg2":30}}"#);
     }
 
     #[test]

@@ -67,7 +67,7 @@ body! {
         )))]
         ticket: FormText,
         /// `login`, `allow` or `deny`.
-        #[schema(value_type = String)]
+        #[schema(value_type = String, pattern = "^(login|allow|deny)$")]
         #[schema(example = "login")]
         action: FormText,
         /// E-mail or voucher code.

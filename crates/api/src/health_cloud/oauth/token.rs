@@ -25,7 +25,7 @@ body! {
     /// Grant for which tokens are issued. A client with a secret sends it as HTTP Basic, or here.
     struct TokenRequest {
         /// `authorization_code` or `refresh_token`.
-        #[schema(value_type = String)]
+        #[schema(value_type = String, pattern = "^(authorization_code|refresh_token)$")]
         #[schema(example = "authorization_code")]
         grant_type: FormText,
         /// With `authorization_code`: the code.
@@ -134,7 +134,7 @@ body! {
     /// A token of the calling client.
     struct TokenQuery {
         /// An access token or a refresh token.
-        #[schema(value_type = String)]
+        #[schema(value_type = String, min_length = 1)]
         #[schema(example = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiIuLi4ifQ.c2lnbmF0dXJl")]
         token: FormText,
         /// Taken and not needed.

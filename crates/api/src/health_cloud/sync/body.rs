@@ -13,6 +13,7 @@ pub(super) mod scratch;
 use std::fmt;
 
 use platform::ingest::{DeviceReport, SyncBody, TypeBatches};
+use platform::integer_of;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -182,7 +183,7 @@ impl BodySeed<'_> {
                 "firmware_version" => firmware_version = self.text(&place, value)?,
                 "battery_level" if value.is_null() => {}
                 "battery_level" => {
-                    let level = value.as_i64().ok_or_else(|| self.place.fail(place, "must be an integer"))?;
+                    let level = integer_of(&value).ok_or_else(|| self.place.fail(place, "must be an integer"))?;
                     battery_level = Some(level);
                 }
                 _ => return Err(self.place.fail("device", format!("has no field {name}"))),

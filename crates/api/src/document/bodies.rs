@@ -1,0 +1,203 @@
+//! What the document states of bodies beyond single fields: characters of texts, and which fields go together.
+//!
+//! Both are keywords of JSON Schema that clients from generators pass over, so that bodies stay plain objects to them.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use crate::body::WITHOUT_NUL;
+
+/// Extension by which a field states a pattern that is a constant, of which the derived schema takes none.
+const PATTERN: &str = "x-pattern";
+/// Keywords that say which texts fit.
+const LIMITING: [&str; 4] = ["pattern", "format", "enum", "const"];
+/// An upload, whose schema is made of the data types. A wrong value of it rejects a row and not the body.
+const UPLOAD: &str = "Sync";
+
+/// Bodies that have to name at least one field; of these, or of all that they have.
+const AT_LEAST_ONE: [(&str, &[&str]); 8] = [
+    ("Alarm", &["below", "above"]),
+    ("BraceletChange", &[]),
+    ("NewsSettingsChange", &[]),
+    ("OwnProfileChange", &[]),
+    ("PatientFilingChange", &[]),
+    ("ProfileChange", &[]),
+    ("StudyChange", &[]),
+    ("StudySettingsChange", &[]),
+];
+
+/// Completes the schemas of bodies.
+pub(super) fn complete(paths: &Value, schemas: &mut Map<String, Value>) {
+    for name in names(paths, schemas) {
+        if let Some(schema) = schemas.get_mut(&name) {
+            complete_texts(schema);
+        }
+    }
+    for (name, fields) in AT_LEAST_ONE {
+        let rule = at_least_one(&fields_of(name, schemas), fields);
+        add(name, rule, schemas);
+    }
+    add("LoginRequest", one_of_two("email", "code"), schemas);
+    add("TokenRequest", by_grant(), schemas);
+}
+
+fn add(name: &str, rule: Value, schemas: &mut Map<String, Value>) {
+    if let (Some(Value::Object(schema)), Value::Object(rule)) = (schemas.get_mut(name), rule) {
+        schema.extend(rule);
+    }
+}
+
+/// Returns the names of the schemas that bodies consist of, without the one of uploads.
+fn names(paths: &Value, schemas: &Map<String, Value>) -> BTreeSet<String> {
+    let operations = paths.as_object().into_iter().flat_map(Map::values).filter_map(Value::as_object);
+    let bodies = operations.flat_map(Map::values).map(|operation| &operation["requestBody"]);
+    let mut left = bodies.flat_map(references).filter(|name| name != UPLOAD).collect::<Vec<_>>();
+    let mut found = BTreeSet::new();
+    while let Some(name) = left.pop() {
+        left.extend(schemas.get(&name).into_iter().flat_map(references).filter(|name| !found.contains(name)));
+        found.insert(name);
+    }
+    found
+}
+
+/// Returns the names of the schemas that a value refers to.
+fn references(value: &Value) -> Vec<String> {
+    match value {
+        Value::Object(fields) => {
+            let own = fields.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next());
+            own.map(str::to_owned).into_iter().chain(fields.values().flat_map(references)).collect()
+        }
+        Value::Array(parts) => parts.iter().flat_map(references).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// States of every text in a schema which characters it has, where the field says nothing of its own.
+fn complete_texts(schema: &mut Value) {
+    let is_text = is_of(schema, "string");
+    let Some(fields) = schema.as_object_mut() else { return };
+    if let Some(pattern) = fields.remove(PATTERN) {
+        fields.insert("pattern".to_owned(), pattern);
+    }
+    if is_text && !LIMITING.iter().any(|keyword| fields.contains_key(*keyword)) {
+        fields.insert("pattern".to_owned(), json!(WITHOUT_NUL));
+    }
+    for (keyword, part) in fields {
+        match (keyword.as_str(), part) {
+            ("properties", Value::Object(properties)) => properties.values_mut().for_each(complete_texts),
+            ("items", items) => complete_texts(items),
+            ("allOf" | "oneOf", Value::Array(parts)) => parts.iter_mut().for_each(complete_texts),
+            _ => {}
+        }
+    }
+}
+
+fn is_of(schema: &Value, kind: &str) -> bool {
+    match &schema["type"] {
+        Value::Array(kinds) => kinds.iter().any(|one| one == kind),
+        only => only == kind,
+    }
+}
+
+/// Returns the fields of a schema and of those that it consists of, with the schemas of their values.
+fn fields_of(name: &str, schemas: &Map<String, Value>) -> Map<String, Value> {
+    let Some(schema) = schemas.get(name) else { return Map::new() };
+    let mut fields = Map::new();
+    for part in schema["allOf"].as_array().into_iter().flatten().chain([schema]) {
+        if let Some(referred) = part["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
+            fields.extend(fields_of(referred, schemas));
+        }
+        fields.extend(part["properties"].as_object().cloned().unwrap_or_default());
+    }
+    fields
+}
+
+/// Returns the rule that one of these fields is there and not null: where all others are not, the last is.
+///
+/// Not as alternatives of what is required, of which generators make no type.
+fn at_least_one(fields: &Map<String, Value>, named: &[&str]) -> Value {
+    let counts = |name: &&String| named.is_empty() || named.contains(&name.as_str());
+    let mut others: Vec<&String> = fields.keys().filter(counts).collect();
+    // The last is one whose values are of one kind, which can then be stated without the null.
+    let last = others.iter().rposition(|name| kind_of(&fields[*name]).is_some()).map(|at| others.remove(at));
+    let Some((last, kind)) = last.and_then(|last| Some((last, kind_of(&fields[last])?))) else { return Value::Null };
+    let nulls = others.into_iter().map(|name| (name.clone(), json!({"type": "null"})));
+    json!({"if": {"properties": nulls.collect::<Map<_, _>>()}, "then": needs(last, kind)})
+}
+
+/// Returns the kind of values besides null; `None` where there are several, or another schema says it.
+fn kind_of(schema: &Value) -> Option<&str> {
+    let kinds = schema["type"].as_array()?;
+    let mut kinds = kinds.iter().filter_map(Value::as_str).filter(|kind| *kind != "null");
+    kinds.next().filter(|_| kinds.next().is_none())
+}
+
+fn needs(field: &str, kind: &str) -> Value {
+    json!({"required": [field], "properties": {field: {"type": kind}}})
+}
+
+/// Returns the rule that one of two texts is there, and not the other.
+fn one_of_two(first: &str, second: &str) -> Value {
+    let absent = json!({"type": "null"});
+    json!({"if": {"properties": {first: absent}}, "then": needs(second, "string"),
+        "else": {"properties": {second: absent}}})
+}
+
+/// Returns the rule of what a grant is given for. Of a form an empty text is none.
+fn by_grant() -> Value {
+    let text = json!({"type": "string", "minLength": 1});
+    json!({"if": {"properties": {"grant_type": {"const": "refresh_token"}}},
+        "then": {"required": ["refresh_token"], "properties": {"refresh_token": text}},
+        "else": {"required": ["code", "redirect_uri"], "properties": {"code": text, "redirect_uri": text}}})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_text_of_a_body_says_what_fits() {
+        fn check(place: &str, schema: &Value) {
+            let limited = LIMITING.iter().any(|keyword| !schema[*keyword].is_null());
+            assert!(limited || !is_of(schema, "string"), "{place}");
+            for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+                check(&format!("{place}.{name}"), property);
+            }
+            for part in schema["allOf"].as_array().into_iter().flatten().chain([&schema["items"]]) {
+                if part.is_object() {
+                    check(place, part);
+                }
+            }
+        }
+        let document = crate::document();
+        let schemas = document["components"]["schemas"].as_object().expect("schemas");
+        let names = names(&document["paths"], schemas);
+        assert!(
+            names.contains("Alarm") && names.contains("PersonalAttributes") && !names.contains("Sync"),
+            "{names:?}"
+        );
+        names.iter().for_each(|name| check(name, &schemas[name]));
+        assert!(!document.to_string().contains(PATTERN));
+        assert_eq!(schemas["LoginRequest"]["properties"]["password"]["pattern"], WITHOUT_NUL);
+        assert_eq!(schemas["BraceletRequest"]["properties"]["device_type"]["maxLength"], 100);
+    }
+
+    #[test]
+    fn fields_that_go_together_are_rules_of_their_body() {
+        let document = crate::document();
+        let schemas = &document["components"]["schemas"];
+        let absent = json!({"type": "null"});
+        let rule = &schemas["BraceletChange"];
+        assert_eq!(rule["if"], json!({"properties": {"device_type": absent}}));
+        assert_eq!(rule["then"], needs("firmware_version", "string"));
+        assert_eq!(schemas["Alarm"]["then"]["required"], json!(["below"]));
+        assert_eq!(schemas["OwnProfileChange"]["if"]["properties"].as_object().map(Map::len), Some(11));
+        assert!(schemas["Activation"]["if"].is_null() && schemas["PersonalAttributes"]["if"].is_null());
+        for (name, _) in AT_LEAST_ONE {
+            assert!(schemas[name]["if"].is_object() && schemas[name]["then"]["required"].is_array(), "{name}");
+        }
+        assert_eq!(schemas["LoginRequest"]["else"]["properties"]["code"], absent);
+        assert_eq!(schemas["TokenRequest"]["then"]["required"], json!(["refresh_token"]));
+    }
+}
