@@ -6,7 +6,7 @@ use axum::extract::FromRequestParts;
 use axum::http::Uri;
 use axum::http::request::Parts;
 use axum_extra::extract::Query;
-use platform::{PlatformError, integer_of};
+use platform::PlatformError;
 
 /// The query parameters of a request, in their order.
 #[derive(Clone, Debug, Default)]
@@ -46,15 +46,6 @@ impl Parameters {
             None | Some("0" | "false") => Ok(false),
             Some(_) => Err(malformed(key, "must be 0 or 1")),
         }
-    }
-
-    /// Returns an integer. Malformed when it is something else.
-    pub fn integer(&self, key: &'static str) -> Result<Option<i64>, PlatformError> {
-        let Some(text) = self.one(key) else { return Ok(None) };
-        // As in bodies, a fraction of zeros is none.
-        let as_number = || serde_json::from_str(text).ok().and_then(|number| integer_of(&number));
-        let number = text.parse().ok().or_else(as_number);
-        number.map(Some).ok_or_else(|| malformed(key, "must be an integer"))
     }
 
     /// Returns a number of milliseconds, whose fraction is cut off. Invalid when the key is not there, malformed when
@@ -139,14 +130,6 @@ mod tests {
         assert!(parameters("s=1").flag("s").expect("a flag"));
         assert!(!parameters("").flag("s").expect("a flag"));
         assert!(matches!(parameters("s=yes").flag("s"), Err(PlatformError::Malformed { .. })));
-        let integer = |query: &str| parameters(query).integer("n");
-        for (query, expected) in [("", None), ("n=", None), ("n=-7", Some(-7)), ("n=007", Some(7)), ("n=7.0", Some(7))]
-        {
-            assert_eq!(integer(query).expect("an integer"), expected, "{query}");
-        }
-        for other in ["n=x", "n=1.5", "n=99999999999999999999", "n=true", "n=[1]"] {
-            assert!(matches!(integer(other), Err(PlatformError::Malformed { .. })), "{other}");
-        }
         let ms = |query: &str| parameters(query).required_ms("n");
         for (query, expected) in [("n=-7", -7), ("n=1.5", 1), ("n=-1.5", -2), ("n=1.7636e12", 1_763_600_000_000)] {
             assert_eq!(ms(query).expect("a number"), expected, "{query}");

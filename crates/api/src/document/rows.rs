@@ -117,9 +117,11 @@ fn sent_columns(declaration: &Declaration) -> Value {
     );
     let with_times: Vec<&String> =
         properties.keys().filter(|name| !["start", "rate_hz"].contains(&name.as_str())).collect();
-    // Not `oneOf`, of which generators make two types that have no columns.
+    // Not `oneOf`, of which generators make two types that have no columns; nor `then`, for which they leave blocks of them
+    // without a type.
     json!({"type": "object", "description": description, "if": {"required": ["timestamp"]},
-        "then": {"propertyNames": {"enum": with_times}}, "else": {"required": ["start", "rate_hz"]},
+        "else": {"required": ["start", "rate_hz"]},
+        "dependentSchemas": {"timestamp": {"propertyNames": {"enum": with_times}}},
         "properties": properties, "additionalProperties": false})
 }
 
@@ -288,6 +290,8 @@ mod tests {
         assert_eq!(schemas["Ppg2Row"]["properties"]["metric_id"]["pattern"], "^0x[0-9a-f]{2}$");
         assert_eq!(schemas["ActivitySentRow"]["properties"]["charging"]["type"], json!(["number", "boolean", "null"]));
         assert_eq!(schemas["EdaColumns"]["else"]["required"], json!(["start", "rate_hz"]));
+        let with_times = &schemas["EdaColumns"]["dependentSchemas"]["timestamp"]["propertyNames"]["enum"];
+        assert_eq!(with_times, &json!(["date", "eda", "quality", "timestamp"]));
         assert_eq!(schemas["EdaColumns"]["properties"]["rate_hz"]["minimum"], 4);
         assert_eq!(schemas["EcgColumns"]["properties"]["rate_hz"]["exclusiveMinimum"], 0);
         assert_eq!(schemas["EcgColumns"]["properties"]["rate_hz"]["maximum"], HIGHEST_HZ);

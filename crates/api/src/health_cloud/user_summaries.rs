@@ -14,7 +14,7 @@ use vitals::zone::LocalDay;
 use crate::days::{Arrangement, DayForm, EXTRA, many_days, required_date};
 use crate::error::{ErrorBody, Result};
 use crate::extract::HealthCall;
-use crate::parameters::{Parameters, both};
+use crate::parameters::{Parameters, both, malformed};
 use crate::state::ApiState;
 use crate::streamed::Frame;
 
@@ -48,8 +48,8 @@ impl Pages {
             return Err(PlatformError::invalid("date_to", format!("must be within {LONGEST_RANGE_DAYS} days")));
         }
         // Clamped and not refused: clients of such interfaces ask for a thousand to get everything.
-        let per_page = parameters.integer("per_page")?.unwrap_or(DEFAULT_PER_PAGE).clamp(1, LARGEST_PER_PAGE);
-        let page = parameters.integer("page")?.unwrap_or(1).max(1);
+        let per_page = integer(parameters, "per_page")?.unwrap_or(DEFAULT_PER_PAGE).clamp(1, LARGEST_PER_PAGE);
+        let page = integer(parameters, "page")?.unwrap_or(1).max(1);
         Ok(Pages { first, last, per_page, page })
     }
 
@@ -76,6 +76,11 @@ impl Pages {
     fn day(&self, position: i64) -> LocalDay {
         LocalDay((i64::from(self.first.0) + position - 1) as i32)
     }
+}
+
+fn integer(parameters: &Parameters, key: &'static str) -> std::result::Result<Option<i64>, PlatformError> {
+    let Some(text) = parameters.one(key) else { return Ok(None) };
+    text.parse().map(Some).map_err(|_| malformed(key, "must be an integer"))
 }
 
 /// A page of daily summaries.

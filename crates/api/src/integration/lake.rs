@@ -10,7 +10,7 @@ use utoipa_axum::routes;
 
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
-use crate::parameters::Parameters;
+use crate::parameters::{Parameters, malformed};
 use crate::state::ApiState;
 use crate::times::iso_ms;
 
@@ -118,9 +118,13 @@ async fn list(
     Path(group_code): Path<GroupCode>,
     parameters: Parameters,
 ) -> Result<Json<LakeBody>> {
+    let number = |key: &'static str| match parameters.one(key) {
+        None => Ok(None),
+        Some(text) => text.parse::<i64>().map(Some).map_err(|_| malformed(key, "must be an integer")),
+    };
     // Positions begin at 1; a negative one is a client's way to say "from the beginning".
-    let since = parameters.integer("since")?.map(|number| number.max(0));
-    let limit = parameters.integer("per_page")?.unwrap_or(DEFAULT_PAGE).clamp(1, LARGEST_LAKE_PAGE);
+    let since = number("since")?.map(|number| number.max(0));
+    let limit = number("per_page")?.unwrap_or(DEFAULT_PAGE).clamp(1, LARGEST_LAKE_PAGE);
     let page = state.platform.data.lake_page(&researcher, &group_code, since, limit).await?;
     Ok(Json(LakeBody {
         files: page.files.into_iter().map(LakeFileBody::from).collect(),
