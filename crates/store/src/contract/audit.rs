@@ -1,6 +1,7 @@
 //! The audit log: its order, its stamps and its chain.
 
 use super::{Stores, audit, audit_entries, on_both_engines};
+use crate::engine::Address;
 use crate::ids::{AuditEntryId, EntityId};
 use crate::names::ActionCode;
 use crate::{AccountId, ActorRole, AuditQuery, Entity, NewAuditEntry, Role, UserId, UserRole};
@@ -43,6 +44,7 @@ on_both_engines! {
     entries_are_found_by_everyone_who_appears
     a_past_that_was_read_gains_nothing
     whatever_is_tampered_with_is_reported
+    every_column_of_an_entry_is_bound
     the_chain_outlives_erased_details
     entries_written_at_once_are_all_chained
 }
@@ -121,6 +123,55 @@ async fn whatever_is_tampered_with_is_reported(stores: Stores) {
         run(RESTORE).await;
         assert_eq!(stores.users.verify_audit().await.expect("an answer"), (4, None));
     }
+}
+
+/// Every column of an entry with what its value could be changed to; NULL only where the schema takes it.
+const CHANGES: [(&str, &[&str]); 14] = [
+    ("number", &["7", "-1"]),
+    ("id", &["'other'", "''"]),
+    ("time_ms", &["99", "0"]),
+    ("action_type", &["'NAP'", "''"]),
+    ("user_id", &["'eve'", "''"]),
+    ("user_role", &["'admin'", "''"]),
+    ("primary_entity_id", &["'hedy'", "''"]),
+    ("primary_entity_type", &["'user.id'", "''"]),
+    ("secondary_entity_id", &["'eve'", "''", "NULL"]),
+    ("secondary_entity_type", &["'user.id'", "''", "NULL"]),
+    ("details", &["'{}'", "''", "NULL"]),
+    ("salt", &["details_hash", "EMPTY", "NULL"]),
+    ("details_hash", &["entry_hash", "EMPTY"]),
+    ("entry_hash", &["details_hash", "EMPTY"]),
+];
+
+async fn every_column_of_an_entry_is_bound(stores: Stores) {
+    let full = entry("e1", "GROUP_CREATE", "ada", "grace", Some("hedy"));
+    let bare = NewAuditEntry { details: None, ..entry("e2", "GROUP_CREATE", "ada", "grace", None) };
+    write(&stores, vec![full, bare, entry("e3", "GROUP_CREATE", "ada", "grace", None)], 10).await;
+    assert_eq!(stores.users.verify_audit().await.expect("an answer"), (3, None));
+    // Bytes of no length are written in another way on each engine.
+    let empty = if matches!(stores.addresses[0], Address::File(_)) { "x''" } else { "''::bytea" };
+    let run = async |text: String| {
+        let text: &'static str = text.leak();
+        stores.users.db.write(async move |tx| tx.execute(text, &[]).await).await.expect("changed")
+    };
+    run(KEEP.to_owned()).await;
+    let mut unnoticed = Vec::new();
+    for number in [1, 2] {
+        for (column, values) in CHANGES {
+            for value in values {
+                let value = value.replace("EMPTY", empty);
+                let which = format!("number = {number} AND {column} IS DISTINCT FROM {value}");
+                let changed = run(format!("UPDATE audit_entry SET {column} = {value} WHERE {which}")).await;
+                let verdict = stores.users.verify_audit().await.expect("an answer");
+                if changed == 1 && verdict != (number - 1, Some(number)) {
+                    unnoticed.push(format!("entry {number}: {column} = {value}"));
+                }
+                run(EMPTY.to_owned()).await;
+                run(RESTORE.to_owned()).await;
+            }
+        }
+    }
+    assert!(unnoticed.is_empty(), "{unnoticed:#?}");
 }
 
 async fn the_chain_outlives_erased_details(stores: Stores) {

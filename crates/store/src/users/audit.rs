@@ -6,7 +6,7 @@
 //! lets A finish before and stamps whatever comes later with a later time.
 //!
 //! The chain covers every field, but of the details only a salted hash: erasure can drop salt and details, and the
-//! chain stays whole.
+//! chain stays whole. Entries without details have no salt either.
 
 use crate::names::ActionCode;
 use std::sync::Arc;
@@ -45,6 +45,9 @@ pub struct AuditEntry {
     pub details: Option<String>,
 }
 
+/// Length of the salt of an entry's details.
+const SALT_BYTES: usize = 16;
+
 /// What is asked of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditQuery {
@@ -77,7 +80,9 @@ struct MaybeEntity {
 
 fn read_secondary(columns: &mut Columns<'_, '_>) -> Result<Option<Entity>> {
     let MaybeEntity { id, kind } = read_maybe(columns)?;
-    Ok(id.zip(kind).map(|(id, kind)| Entity { id, kind }))
+    // Half an entity is none that was ever written. It is read as one, or `verify_audit` would take it for none at all.
+    let is_there = id.is_some() || kind.is_some();
+    Ok(is_there.then(|| Entity { id: id.unwrap_or_else(|| EntityId::new("")), kind: kind.unwrap_or_default() }))
 }
 
 record! {
@@ -196,7 +201,9 @@ async fn append(tx: &Tx<'_>, new: &NewAuditEntry, now_ms: i64) -> Result<()> {
         secondary: new.secondary.clone(),
         details: new.details.clone(),
     };
-    let details_hash = hash_details(&new.salt, new.details.as_deref());
+    // Without details there is no salt: one that could be taken away unnoticed would look like an erasure.
+    let salt = new.details.as_ref().map(|_| new.salt.to_vec());
+    let details_hash = hash_details(salt.as_deref().unwrap_or_default(), new.details.as_deref());
     let entry_hash = hash_entry(&last_hash, &entry, &details_hash);
     let secondary_id = entry.secondary.as_ref().map(|entity| &entity.id);
     let secondary_kind = entry.secondary.as_ref().map(|entity| &entity.kind);
@@ -215,7 +222,7 @@ async fn append(tx: &Tx<'_>, new: &NewAuditEntry, now_ms: i64) -> Result<()> {
             &secondary_id,
             &secondary_kind,
             &entry.details,
-            &new.salt.to_vec(),
+            &salt,
             &details_hash,
             &entry_hash,
         ],
@@ -269,10 +276,15 @@ impl Link {
         // Erased details leave only their hash.
         let details = self.entry.details.as_deref();
         let details_hold = match &self.salt {
-            Some(salt) => hash_details(salt, details) == self.details_hash,
+            // Nothing is hashed like an empty text or an empty salt, so neither may represent it.
+            Some(salt) => {
+                salt.len() == SALT_BYTES && details != Some("") && hash_details(salt, details) == self.details_hash
+            }
             None => details.is_none(),
         };
-        details_hold && hash_entry(last_hash, &self.entry, &self.details_hash) == self.entry_hash
+        let secondary = self.entry.secondary.as_ref();
+        let is_whole = secondary.is_none_or(|entity| !entity.id.as_str().is_empty() && !entity.kind.is_empty());
+        details_hold && is_whole && hash_entry(last_hash, &self.entry, &self.details_hash) == self.entry_hash
     }
 }
 
