@@ -3,8 +3,9 @@
 //! After a crash SQLite reads the log up to the first frame whose checksum is wrong, because a crash leaves the last
 //! transaction incomplete. A frame that was changed on the disk looks the same to it, and every transaction from there on is
 //! gone without a word. The difference is what lies behind: a transaction is written only after the one before it is on
-//! the disk, and the frame that commits one only after its other frames. Frames of before the log was last begun again
-//! have other salts, and those of a transaction that was not committed have no commit behind them.
+//! the disk, so a second commit behind the frame shows that what the frame belongs to had come to its end. One commit
+//! alone does not: blocks reach the disk in any order, and a transaction larger than the cache has frames whose sums are made
+//! right only after its commit was written. Frames of before the log was last begun again have other salts.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
@@ -32,7 +33,8 @@ pub struct LogDamage {
     at: u64,
 }
 
-/// Looks for damage in a log. A log that ends in an incomplete transaction is sound.
+/// Looks for damage in a log. A log that ends in an incomplete transaction is sound, and one whose last transaction was
+/// changed looks like it.
 ///
 /// # Errors
 /// Those of reading the file.
@@ -45,6 +47,8 @@ pub fn examine_log(log: &Path) -> io::Result<Option<LogDamage>> {
 /// # Errors
 /// Those of reading the folder.
 pub fn damaged_logs(database: &Path) -> io::Result<Vec<PathBuf>> {
+    // A log lies next to the file that a link leads to.
+    let database = fs::canonicalize(database).unwrap_or_else(|_| database.to_owned());
     let (Some(name), Some(folder)) = (database.file_name(), database.parent()) else { return Ok(Vec::new()) };
     let mut begin = name.to_owned();
     begin.push(LOG);
@@ -160,14 +164,9 @@ impl Header {
         let first = self.first_unsound(file, length)?;
         let frames = frames_behind(file, length, first, self.page_bytes)?;
         let is_current = |frame: &FrameHeader| frame.salts == self.salts;
-        let is_commit = |frame: &FrameHeader| is_current(frame) && frame.is_commit();
-        let Some(commit) = frames.iter().position(is_commit) else { return Ok(None) };
-        // The frame that commits is the last one to be written. It may itself have been cut off, as may be a frame that
-        // never got its salts; then only what comes behind the commit says that it had come to its end.
-        let is_committed = (commit > 0 && is_current(&frames[0])) || frames[commit + 1..].iter().any(is_current);
-        let lost_commits = frames.iter().filter(|frame| is_commit(frame)).count() as u64;
+        let lost_commits = frames.iter().filter(|frame| is_current(frame) && frame.is_commit()).count() as u64;
         let at = place_of(first, self.page_bytes);
-        Ok(is_committed.then_some(LogDamage { frame: first, lost_commits, at }))
+        Ok((lost_commits > 1).then_some(LogDamage { frame: first, lost_commits, at }))
     }
 
     /// The number of the first frame that SQLite does not take, or of the one behind the last.

@@ -23,10 +23,14 @@ pub(super) fn warnings(files: &Files) -> Vec<String> {
 /// Returns a line for each damaged log that was kept.
 pub(super) fn problems(files: &Files) -> Vec<String> {
     let problem = |database: &str, DamagedLog { file, frame, lost_commits }: &DamagedLog| {
+        let what = match lost_commits {
+            0 => "commits are lost, how many is no longer known".to_owned(),
+            _ => format!("{lost_commits} commits from frame {frame} on are lost"),
+        };
         format!(
-            "the write-ahead log of the {database} database was damaged at frame {frame} when it was read after a crash: \
-             {lost_commits} commits from there on are lost, with what was acknowledged in them; the log is kept as {}; \
-             move it away when you have dealt with it",
+            "the write-ahead log of the {database} database was damaged when it was read after a crash: {what}, with what \
+             was acknowledged in them, and pages of two moments can lie in the file; the log is kept as {}; run doctor \
+             --verify, restore what matters and move the log away",
             file.display()
         )
     };

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Result, StoreError};
 
-/// A log that was kept as it was found. Its transactions before the damage are in the database, the others are not.
+/// A log that was kept as it was found. Its transactions before the damage are in the database, the others are not, unless
+/// they had been moved into the file already: pages of two moments can then lie next to each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedLog {
     /// The file.
@@ -24,7 +25,7 @@ pub(in crate::engine) fn count(database: &Path) -> Result<u64> {
 pub(in crate::engine) fn list(database: &Path) -> Result<Vec<DamagedLog>> {
     let look = |file: PathBuf| -> Result<DamagedLog> {
         let damage = page_sums::examine_log(&file).map_err(|error| unreadable(&error))?;
-        // A log in which there is nothing to be found was damaged further since it was kept.
+        // A log in which there is nothing to be found was emptied by an erasure, or damaged further since it was kept.
         let (frame, lost_commits) = damage.map_or((0, 0), |damage| (damage.frame, damage.lost_commits));
         Ok(DamagedLog { file, frame, lost_commits })
     };
@@ -39,7 +40,7 @@ pub(super) fn report(database: &Path) {
                 tracing::error!(
                     file = %file.display(), frame, lost_commits,
                     "a write-ahead log was damaged when its database was opened after a crash: what was committed behind \
-                     the damage is lost"
+                     the damage is lost, and pages of two moments can lie in the file; run doctor --verify and restore"
                 );
             }
         }
@@ -47,11 +48,15 @@ pub(super) fn report(database: &Path) {
     }
 }
 
-/// Deletes them: rows that were erased since are in them.
+/// Empties them: rows that were erased since are in them. The empty files go on saying that something was lost.
 pub(super) fn delete(database: &Path) -> Result<()> {
     for file in files(database)? {
-        tracing::warn!(file = %file.display(), "a damaged write-ahead log is deleted, because data were erased");
-        std::fs::remove_file(&file).map_err(|error| unreadable(&error))?;
+        tracing::warn!(file = %file.display(), "a damaged write-ahead log is emptied, because data were erased");
+        let emptied = std::fs::OpenOptions::new().write(true).open(&file).and_then(|log| {
+            log.set_len(0)?;
+            log.sync_all()
+        });
+        emptied.map_err(|error| unreadable(&error))?;
     }
     Ok(())
 }
