@@ -9,6 +9,7 @@
     body BYTEA NOT NULL,
     PRIMARY KEY (patient, output, key)
 ) WITHOUT ROWID;
-INSERT INTO derived_by_key SELECT patient, output, key, version, sum, body FROM derived;
+INSERT INTO derived_by_key SELECT patient, output, key, version, sum, body FROM derived
+    ORDER BY patient, output, key;
 DROP TABLE derived;
 ALTER TABLE derived_by_key RENAME TO derived; sqlite*/
