@@ -13,8 +13,8 @@ use crate::identity::claims::Claims;
 
 /// Tables that are locked apart from each other.
 const SHARDS: usize = 16;
-/// Tokens that a shard keeps at most; when it is full, it begins again. Some 16 MiB for all.
-const LARGEST_SHARD: usize = 2048;
+/// Tokens that a shard keeps at most; when it is full, it begins again. Some 8 MiB for each cloud.
+const LARGEST_SHARD: usize = 1024;
 
 /// SHA-256 of a token, so that no table of tokens that are good lies in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
