@@ -177,7 +177,9 @@ mod tests {
             names.contains("Alarm") && names.contains("PersonalAttributes") && !names.contains("Sync"),
             "{names:?}"
         );
-        names.iter().for_each(|name| check(name, &schemas[name]));
+        for name in &names {
+            check(name, &schemas[name]);
+        }
         assert!(!document.to_string().contains(PATTERN));
         assert_eq!(schemas["LoginRequest"]["properties"]["password"]["pattern"], WITHOUT_NUL);
         assert_eq!(schemas["BraceletRequest"]["properties"]["device_type"]["maxLength"], 100);
