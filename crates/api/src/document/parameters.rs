@@ -97,6 +97,9 @@ fn known(name: &str) -> (&'static str, Value) {
         "points" => ("points of each series at most, 2 to 10000; 1200 without it", json!({"type": "integer"})),
         "series[]" => (
             "what to show, up to 16 of `TYPE.COLUMN` or `TYPE.COLUMN.CHANNEL`; channels of ppg2 are a colour and a \
+        "optional" => {
+            ("1 to be answered 204 and not 401 where there is no session", json!({"type": "integer", "enum": [0, 1]}))
+        }
              position such as `green.0`, those of tests the kind of test",
             json!({"type": "array", "items": {"type": "string", "example": "activity.bpm"}}),
         ),

@@ -51,6 +51,8 @@ export const password = () => `${PORTAL}/account/password`;
 export const keys = () => `${PORTAL}/keys`;
 export const key = (id: string) => `${keys()}/${part(id)}`;
 export const clients = () => `${PORTAL}/clients`;
+/** Answers nothing where there is no session: a browser reports a 401 as an error of the page. */
+export const sessionIfAny = () => `${session()}?optional=1`;
 export const client = (id: string) => `${clients()}/${part(id)}`;
 export const sessions = () => `${PORTAL}/sessions`;
 export const sessionById = (id: string) => `${sessions()}/${part(id)}`;
