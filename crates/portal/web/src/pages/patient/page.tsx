@@ -64,9 +64,12 @@ export default function Page({ params: { code, uuid } }: PageProps) {
         </ButtonLink>
       </div>
       <div class="patient-body">
+        {/* First in the page: on a phone nobody should have to scroll past the charts for the score. */}
+        <div class="patient-score">
+          <NewsPanel uuid={uuid} />
+        </div>
         <div class="patient-charts">{zone ? <Charts uuid={uuid} zone={zone} /> : <Skeleton lines={12} />}</div>
         <div class="patient-side">
-          <NewsPanel uuid={uuid} />
           {patients.error && <Problem error={patients.error} onRetry={patients.reload} />}
           {patient && <ProfilePanel code={code} patient={patient} />}
           {patient && <BraceletPanel patient={patient} />}
