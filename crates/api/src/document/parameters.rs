@@ -86,13 +86,19 @@ fn known(name: &str) -> (&'static str, Value) {
             let codes: Vec<&str> = Action::ALL.iter().map(|action| action.code()).collect();
             ("only entries with this action code", json!({"type": "string", "enum": codes}))
         }
-        "fields[]" => ("attributes to show, besides `uuid`; all and the device without it", list(FIELD_NAMES.to_vec())),
+        "fields[]" => (
+            "attributes to show, besides `uuid`; without it all and the device, except for the times of vouchers",
+            list(FIELD_NAMES.to_vec()),
+        ),
         "types[]" => ("sections to show; all without it", list(sections_and_extra())),
         "with_latest_values" => ("1 to include `latest_values`", flag()),
         "include_slots" => ("1 to include slots", flag()),
         "include_extra" => ("1 to include `extra`, the figures of a day beyond the specification", flag()),
         "peek" => {
             ("1 to ask without keeping the session from being locked", json!({"type": "integer", "enum": [0, 1]}))
+        }
+        "optional" => {
+            ("1 to be answered 204 and not 401 where there is no session", json!({"type": "integer", "enum": [0, 1]}))
         }
         "points" => ("points of each series at most, 2 to 10000; 1200 without it", json!({"type": "integer"})),
         "series[]" => (

@@ -40,7 +40,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 const PARTS_AHEAD: usize = 2;
 
 /// The names that `fields[]` knows.
-pub(crate) const FIELD_NAMES: [&str; 18] = [
+pub(crate) const FIELD_NAMES: [&str; 20] = [
     "_id",
     "uuid",
     "first_name",
@@ -59,6 +59,8 @@ pub(crate) const FIELD_NAMES: [&str; 18] = [
     "device",
     "code",
     "latest_values",
+    "voucher_created_at",
+    "voucher_expires_at",
 ];
 
 /// Fields of the person.
@@ -134,6 +136,14 @@ pub(super) struct PatientBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "K7QXM2PA")]
     code: Option<String>,
+    /// Time at which the voucher was made, while `pre_created`; with its name in `fields[]` only. ISO 8601 in UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = json!(null))]
+    voucher_created_at: Option<String>,
+    /// Time until which the voucher can be used, while `pre_created`; with its name in `fields[]` only. ISO 8601 in UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = json!(null))]
+    voucher_expires_at: Option<String>,
     /// The newest bracelet.
     #[serde(skip_serializing_if = "Option::is_none")]
     device: Option<DeviceBody>,
@@ -264,6 +274,11 @@ impl Wanted {
         self.named.is_empty() || self.named.contains(field)
     }
 
+    /// Whether a field that is none of the specification's is named: an answer without it stays as the specification has it.
+    fn names(&self, field: &str) -> bool {
+        self.named.contains(field)
+    }
+
     fn columns(&self) -> PatientColumns {
         PatientColumns {
             // Databases are asked only for what is shown: a list of uuids and states never touches the health
@@ -280,8 +295,7 @@ impl Wanted {
         let PatientRow { uuid, patient, person, profile, device, latest_values, is_unreadable } = row;
         let patient = patient.as_ref();
         // A used voucher is a name to log in with, and no business of staff any more.
-        let voucher_code = patient.filter(|patient| patient.state == PatientState::PreCreated);
-        let voucher_code = voucher_code.map(|patient| patient.voucher_code.clone());
+        let voucher = patient.filter(|patient| patient.state == PatientState::PreCreated);
         PatientBody {
             // Always there, also when it is not named: a row without it could not be distinguished from the next.
             uuid: uuid.to_string(),
@@ -299,7 +313,11 @@ impl Wanted {
             external_patient_id: person.external_patient_id.filter(|_| self.has("external_patient_id")),
             state: patient.map(|patient| patient.state.name()).filter(|_| self.has("state")),
             hair_density: profile.hair_density.filter(|_| self.has("hair_density")),
-            code: voucher_code.filter(|_| self.has("code")),
+            code: voucher.map(|patient| patient.voucher_code.clone()).filter(|_| self.has("code")),
+            voucher_created_at: voucher.filter(|_| self.names("voucher_created_at")).map(|one| iso_ms(one.created_ms)),
+            voucher_expires_at: voucher
+                .filter(|_| self.names("voucher_expires_at"))
+                .map(|one| iso_ms(one.voucher_expires_ms)),
             device: device.filter(|_| self.has("device")).map(DeviceBody::from),
             latest_values: latest_values.map(LatestBody::from),
             unreadable: is_unreadable.then_some(true),

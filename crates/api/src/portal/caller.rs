@@ -184,11 +184,19 @@ fn is_read(method: &Method) -> bool {
     method == Method::GET || method == Method::HEAD
 }
 
+/// Code of the error for a call without a session.
+const SESSION_EXPIRED: &str = "session_expired";
+
+/// Returns whether a call was refused because there is no session behind the cookie, or no cookie.
+pub(super) fn is_session_expired(error: &ApiError) -> bool {
+    matches!(error, ApiError::Particular { code, .. } if *code == SESSION_EXPIRED)
+}
+
 /// There is no session behind the cookie, or no cookie.
 pub(super) fn session_expired() -> ApiError {
     ApiError::Particular {
         status: StatusCode::UNAUTHORIZED,
-        code: "session_expired",
+        code: SESSION_EXPIRED,
         message: "there is no session, or it has ended",
     }
 }

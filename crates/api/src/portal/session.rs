@@ -11,11 +11,12 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::account::AccountBody;
-use super::caller::OwnCall;
+use super::caller::{OwnCall, is_session_expired};
 use super::cookie;
 use crate::body::typed::{Valid, body};
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::outer::ClientAddress;
+use crate::parameters::Parameters;
 use crate::state::ApiState;
 use crate::times::iso_ms;
 
@@ -103,10 +104,18 @@ async fn open(
 
 /// Returns the session, if it goes on. With `peek=1` asking is no sign that somebody is there.
 #[utoipa::path(get, path = "/session", tag = "portal", params(("peek" = Option<String>, Query,
-        description = "1 to ask without keeping the session from being locked")), security(("portal_cookie" = [])),
-    responses((status = 200, body = SessionBody), (status = 401, body = ErrorBody)))]
-async fn show(State(state): State<ApiState>, OwnCall(caller): OwnCall) -> Result<Json<SessionBody>> {
-    Ok(Json(session_body(&state, &caller).await?))
+        description = "1 to ask without keeping the session from being locked"), ("optional" = Option<String>, Query,
+        description = "1 to be answered 204 and not 401 where there is no session")), security(("portal_cookie" = [])),
+    responses((status = 200, body = SessionBody), (status = 204, description = "no session, with `optional=1`"),
+        (status = 401, body = ErrorBody)))]
+async fn show(State(state): State<ApiState>, parameters: Parameters, caller: Result<OwnCall>) -> Result<Response> {
+    let is_optional = parameters.one("optional") == Some("1");
+    match caller {
+        Ok(OwnCall(caller)) => Ok(Json(session_body(&state, &caller).await?).into_response()),
+        // At a first visit there is none, and browsers report a 401 as an error of the page.
+        Err(error) if is_optional && is_session_expired(&error) => Ok(StatusCode::NO_CONTENT.into_response()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Signs out.

@@ -87,6 +87,26 @@ async fn voucher_ends_after_ninety_days_to_the_millisecond() {
 }
 
 #[tokio::test]
+async fn voucher_times_are_listed_when_asked_for_and_gone_with_its_use() {
+    let study = Study::begin().await;
+    study.story.pass_ms(1234);
+    let created = study.ask("POST", &study.of_group("/patients"), Value::Null).await.ok();
+    let row = async |query: &str| {
+        let rows = study.read(&study.of_group(&format!("/patients{query}"))).await;
+        let found = rows.as_array().expect("rows").iter().find(|row| row["uuid"] == created["uuid"]);
+        found.expect("the patient of the voucher").clone()
+    };
+    let times = "?fields[]=voucher_created_at&fields[]=voucher_expires_at";
+    let listed = row(times).await;
+    assert_eq!(listed["voucher_created_at"], "2025-11-20T00:53:21.234Z");
+    assert_eq!(listed["voucher_expires_at"], "2026-02-18T00:53:21.234Z", "after ninety days");
+    let unasked = row("").await;
+    assert_eq!((&unasked["code"], &unasked["voucher_expires_at"]), (&created["code"], &Value::Null));
+    activate(&study, &text(&created["code"])).await.ok();
+    assert_eq!(row(times).await, json!({"uuid": created["uuid"]}));
+}
+
+#[tokio::test]
 async fn voucher_is_withdrawn_by_erasing_its_patient() {
     let study = Study::begin().await;
     let created = study.ask("POST", &study.of_group("/patients"), Value::Null).await.ok();

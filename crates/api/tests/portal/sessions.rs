@@ -56,6 +56,19 @@ async fn false_credentials_learn_nothing() {
 }
 
 #[tokio::test]
+async fn absent_session_is_no_content_where_one_is_optional() {
+    let story = Story::begin().await;
+    let optional = "/portal/session?optional=1";
+    story.get(optional).await.done();
+    assert_eq!(story.get("/portal/session?optional=0").await.error(), (401, "session_expired"));
+    let (browser, _) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
+    assert_eq!(browser.get(&story, optional).await.ok()["account"]["email"], "ada@example.org");
+    browser.ask(&story, "DELETE", SESSION, Value::Null).await.done();
+    browser.get(&story, optional).await.done();
+    assert_eq!(browser.get(&story, SESSION).await.error(), (401, "session_expired"));
+}
+
+#[tokio::test]
 async fn guessing_is_slowed_together_with_other_logins() {
     let story = Story::begin().await;
     story.key_of("ada@example.org", Role::Researcher).await;

@@ -31,6 +31,7 @@ export async function openPage(browser, options = {}) {
   page.setDefaultTimeout(20_000);
   const outside = [];
   const errors = [];
+  const consoleErrors = [];
   page.on("request", (request) => {
     const { protocol, origin } = new URL(request.url());
     const own = origin === new URL(options.baseURL ?? PORTAL).origin;
@@ -40,8 +41,9 @@ export async function openPage(browser, options = {}) {
   // What the policy of the page forbids is reported in the console.
   page.on("console", (message) => {
     if (message.type() === "error" && /Content Security Policy/.test(message.text())) errors.push(message.text());
+    if (message.type() === "error") consoleErrors.push(`${message.text()} ${message.location().url}`);
   });
-  return { context, page, outside, errors };
+  return { context, page, outside, errors, consoleErrors };
 }
 
 /** Fills the sign-in form. */

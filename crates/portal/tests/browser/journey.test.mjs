@@ -34,6 +34,25 @@ test("signs in and makes a study and a voucher", async () => {
   assert.match(voucher, /^[A-HJ-NP-Z2-9]{8}$/);
 });
 
+test("sees how old a voucher is and when it ends, and withdraws one", async () => {
+  await page.getByRole("button", { name: "New vouchers" }).click();
+  await page.getByLabel("How many").fill("1");
+  await page.getByRole("button", { name: "Make 1 voucher" }).click();
+  const rows = page.locator("tbody tr");
+  await rows.nth(1).waitFor();
+  const other = rows.filter({ hasNotText: voucher });
+  assert.match(await other.textContent(), /now.*\d{1,2} \w{3} 20\d\d/);
+  await other.getByRole("button", { name: /^Withdraw voucher/ }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Withdraw" }).click();
+  await page.getByText("Voucher withdrawn", { exact: true }).waitFor();
+  await rows.nth(1).waitFor({ state: "detached" });
+  assert.ok((await rows.first().textContent()).includes(voucher));
+  await page.getByRole("link", { name: "Patients", exact: true }).click();
+  await page.getByText("Nobody has begun yet").waitFor();
+  assert.equal((await page.locator("#main").innerHTML()).includes(voucher), false, "the code is with the vouchers alone");
+  await page.goBack();
+});
+
 test("sees the board change when the patient joins and syncs", async () => {
   await page.getByRole("link", { name: "Board", exact: true }).click();
   await page.getByText("Live", { exact: true }).waitFor();
@@ -72,12 +91,39 @@ test("reads a day and zooms to single samples", async () => {
   await page.getByText("In words", { exact: true }).click();
   await page.getByText(/^ECG: lowest .* at \d\d:\d\d:\d\d\.\d{3}/).waitFor();
 
+  // Back undoes a zoom, and only the zoom.
+  await page.goBack();
+  await page.locator(".range-words", { hasText: "1 min" }).waitFor();
+  await page.goForward();
+
   // By keys: out twice, and back to the day.
   await page.locator(".charts-body").focus();
   await page.keyboard.press("-");
   await page.locator(".range-words", { hasText: "2 s" }).waitFor();
   await page.keyboard.press("0");
   await page.waitForURL((url) => !url.searchParams.has("from"));
+});
+
+test("drags over a chart: back undoes it, and no line is left behind", async () => {
+  const plot = page.locator('[data-track="heart_rate"] .u-over');
+  await plot.scrollIntoViewIfNeeded();
+  const box = await plot.boundingBox();
+  const [from, to, y] = [box.x + box.width * 0.4, box.x + box.width * 0.7, box.y + box.height / 2];
+  await page.mouse.move(from, y);
+  await page.mouse.down();
+  await page.mouse.move(to, y, { steps: 8 });
+  await page.mouse.up();
+  await page.waitForURL((url) => url.searchParams.has("from"));
+  await page.waitForTimeout(300);
+  const lines = () =>
+    page.locator(".u-cursor-x").evaluateAll((all) => all.filter((line) => !line.classList.contains("u-off") && line.getBoundingClientRect().left > 0 && !/-10px/.test(line.style.transform)).length);
+  assert.equal(await lines(), 0, "after the drag");
+  await page.mouse.move(from, y + 5);
+  await page.mouse.move(from + 5, y + 5);
+  assert.ok((await lines()) > 1, "where the pointer moves it is there again, in all tracks");
+  await page.goBack();
+  await page.waitForURL((url) => !url.searchParams.has("from"));
+  assert.match(page.url(), /\/patients\//);
 });
 
 test("exports the day and opens the archive", async () => {

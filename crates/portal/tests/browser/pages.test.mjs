@@ -1,13 +1,14 @@
 // Every page with a filled study: no serious fault of accessibility in light and dark, nothing that sticks out of a
-// phone's screen, nothing from elsewhere. With UPDATE_SCREENSHOTS set, pictures for the README.
+// phone's, a tablet's or a large screen, nothing from elsewhere. With UPDATE_SCREENSHOTS set, pictures for the README.
 
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { launch, openPage, PORTAL, RITA, seriousFaults, signIn } from "./browser.mjs";
+import { outOfPlace, outOfReach } from "./layout.mjs";
 import { smaller } from "./smaller.mjs";
-import { activate, beats, hoursOfLife, makeStudy, makeVoucher, sync, waveforms } from "./study.mjs";
+import { activate, beats, hoursOfLife, makeStudy, makeVoucher, setAlarms, sync, waveforms } from "./study.mjs";
 
 const PEOPLE = [
   ["Ada", "Lind"], ["Bruno", "Keller"], ["Chiara", "Rossi"], ["David", "Novak"], ["Elena", "Petrova"], ["Farid", "Haddad"],
@@ -39,6 +40,7 @@ before(async () => {
     if (index > 0) continue;
     ada = voucher.uuid;
     await sync(token, { ...waveforms(rawFrom, 30), ...beats(now - 90 * MINUTE) });
+    await setAlarms(ada, [{ vital: "nibp_systolic", below: 90, above: 180, for_s: 300 }]);
   }
   await makeVoucher(code);
 });
@@ -54,6 +56,9 @@ const pages = () => [
   { name: "patient", path: `/studies/${code}/patients/${ada}`, ready: '[data-track="heart_rate"] canvas', height: 700 },
   { name: "raw", path: `/studies/${code}/patients/${ada}?from=${rawFrom + 4000}&to=${rawFrom + 8000}`, ready: '[data-track="ecg"] canvas' },
   { name: "record", path: `/studies/${code}/patients/${ada}/record`, ready: ".panel" },
+  { name: "alarms", path: `/studies/${code}/patients/${ada}/record?part=alarms`, ready: ".alarm-row" },
+  { name: "worn", path: `/studies/${code}/patients/${ada}/record?part=bracelet`, ready: ".panel" },
+  { name: "erase", path: `/studies/${code}/patients/${ada}/record?part=erase`, ready: ".panel" },
   { name: "vouchers", path: `/studies/${code}/vouchers`, ready: "table" },
   { name: "compliance", path: `/studies/${code}/compliance?patient=${ada}`, ready: '[role="gridcell"]' },
   { name: "exports", path: `/studies/${code}/exports`, ready: "form" },
@@ -94,20 +99,48 @@ test("every page is fit for a screen reader, in light and in dark", async () => 
   assert.deepEqual(faults, []);
 });
 
-test("no page sticks out of a phone, nor of a large screen", async () => {
-  for (const [width, height] of [[360, 740], [2560, 1440]]) {
+test("no page sticks out of a phone, a tablet or a large screen, and every button can be reached", async () => {
+  const faults = [];
+  for (const [width, height] of [[360, 740], [768, 1024], [820, 1180], [1024, 768], [2560, 1440]]) {
     const { page, context } = await openPage(browser, { viewport: { width, height } });
     await signIn(page, RITA);
     await page.locator("#main").waitFor();
     for (const { name, path, ready } of pages()) {
       await page.goto(`${PORTAL}${path}`);
       await settled(page, ready);
-      const sticksOut = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      assert.ok(sticksOut <= 0, `${name} is ${sticksOut} px too wide at ${width}`);
+      const found = [...(await outOfPlace(page)), ...(await outOfReach(page))];
+      faults.push(...found.map((fault) => `${name} at ${width}: ${fault}`));
       if (width === 360 && ["board", "patient"].includes(name)) await picture(page, `${name}-phone`);
     }
     await context.close();
   }
+  assert.deepEqual(faults, []);
+});
+
+test("on a phone the score comes before the charts", async () => {
+  const { page, context } = await openPage(browser, { viewport: { width: 360, height: 740 } });
+  await signIn(page, RITA);
+  await page.locator("#main").waitFor();
+  await page.goto(`${PORTAL}/studies/${code}/patients/${ada}`);
+  await settled(page, '[data-track="heart_rate"] canvas');
+  const { bottom } = await page.locator(".news.big").evaluate((score) => score.getBoundingClientRect().toJSON());
+  assert.ok(bottom < 740, `the score ends ${Math.round(bottom)} px below the top of a screen of 740`);
+  await context.close();
+});
+
+test("a first visit leaves no error in the console, nor does any page after it", async () => {
+  const { page, context, consoleErrors } = await openPage(browser);
+  await page.goto(PORTAL);
+  await page.getByLabel("E-mail").waitFor();
+  assert.deepEqual(consoleErrors, [], "at the first visit");
+  await signIn(page, RITA);
+  await page.locator("#main").waitFor();
+  for (const { path, ready } of pages()) {
+    await page.goto(`${PORTAL}${path}`);
+    await settled(page, ready);
+  }
+  assert.deepEqual(consoleErrors, []);
+  await context.close();
 });
 
 async function picture(page, name, height = 720) {

@@ -27,6 +27,8 @@ export const makeStudy = (name) => api("POST", "/integration/v1/groups", { name,
 
 export const makeVoucher = (code) => api("POST", `/integration/v1/groups/${code}/patients`, {}, withKey);
 
+export const setAlarms = (uuid, alarms) => api("PUT", `/integration/v1/patients/${uuid}/alarms`, { alarms }, withKey);
+
 /** Uses a voucher as the app does; the answer is the patient's token of the Health Cloud. */
 export async function activate(voucher, person = {}) {
   const body = { code: voucher, password: PATIENT_PASSWORD, time_zone: "Europe/Zurich", ...person };

@@ -38,7 +38,7 @@ const goTo = async (address: string) => {
 const tabs = () => screen.all("nav[aria-label=Study] a").map(textOf);
 
 test("at the start nothing is said for a moment, then that the server is waited for", async () => {
-  server.on("GET", "/portal/session", () => new Promise(() => {}));
+  server.on("GET", "/portal/session?optional=1", () => new Promise(() => {}));
   void resume();
   await settle();
   assert.equal(screen.text, "");
@@ -47,7 +47,7 @@ test("at the start nothing is said for a moment, then that the server is waited 
 });
 
 test("nobody signed in sees the sign-in page at any address, and comes back to it", async () => {
-  server.on("GET", "/portal/session", () => refusal(401, "session_expired"));
+  server.on("GET", "/portal/session?optional=1", () => undefined);
   await act(() => resume());
   await goTo("/studies/ABCDE/settings");
   assert.equal(textOf(screen.one("h1")), "Sign in");

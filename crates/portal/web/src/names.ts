@@ -51,7 +51,8 @@ async function readNames(codes: string[], signal: AbortSignal) {
   const names = new Map<string, string>();
   const studies = new Map<string, string>();
   const lists = codes.map(async (code) => {
-    const fields = "fields[]=first_name&fields[]=last_name&fields[]=external_patient_id&fields[]=code";
+    // Not the code of a voucher that is not used yet: it opens an account, and a log is read by many.
+    const fields = "fields[]=first_name&fields[]=last_name&fields[]=external_patient_id";
     const patients = await get<Patient[]>(`${paths.patients(code)}?${fields}`, signal).catch(() => []);
     for (const patient of patients) {
       names.set(patient.uuid, patientName(patient));

@@ -1,9 +1,9 @@
 import "./testkit/browser";
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { after, before, beforeEach, mock, test } from "node:test";
 import { act } from "preact/test-utils";
 import * as pages from "./pages/paths";
-import { currentAddress, isFirstPage, listenForLinks, navigate, setQuery, useAddress } from "./router";
+import { currentAddress, isFirstPage, listenForLinks, navigate, setQuery, stepQuery, useAddress } from "./router";
 import { ROUTES, routeOf } from "./routes";
 import { openAt } from "./testkit/browser";
 import { Screen } from "./testkit/screen";
@@ -112,6 +112,38 @@ test("a change of the query keeps the page, its place and the steps back", async
   assert.equal(screen.all("p")[0]!.textContent, "/audit action=USER_LOGIN");
   assert.equal(history.length, steps);
   assert.equal(scrolls, before);
+});
+
+test("a move within a page is a step to come back from, and keeps its place", async () => {
+  await act(() => navigate("/audit?from=2026-11-01"));
+  const [steps, before] = [history.length, scrolls];
+  await act(() => stepQuery({ from: "2026-11-02" }));
+  assert.equal(screen.all("p")[0]!.textContent, "/audit from=2026-11-02");
+  assert.equal(history.length, steps + 1);
+  assert.equal(scrolls, before);
+  await act(() => stepQuery({ from: "2026-11-02" }));
+  assert.equal(history.length, steps + 1, "a move to where one is is none");
+});
+
+test("moves that follow at once are one step, as of a wheel or a key that is held", async () => {
+  mock.timers.enable({ apis: ["Date"], now: Date.now() + 60_000 });
+  await act(() => navigate("/audit"));
+  const steps = history.length;
+  for (let move = 1; move <= 9; move += 1) {
+    await act(() => stepQuery({ from: String(move) }, "part"));
+    mock.timers.setTime(Date.now() + 100);
+  }
+  assert.equal(history.length, steps + 1);
+  assert.equal(currentAddress().query.get("from"), "9");
+  mock.timers.setTime(Date.now() + 2_000);
+  await act(() => stepQuery({ from: "10" }, "part"));
+  assert.equal(history.length, steps + 2);
+  await act(() => void dispatchEvent(new Event("popstate")));
+  await act(() => stepQuery({ from: "11" }, "part"));
+  assert.equal(history.length, steps + 3, "what was come back to is kept");
+  await act(() => stepQuery({ from: "12" }));
+  assert.equal(history.length, steps + 4, "a press of a button is a step, however soon it follows");
+  mock.timers.reset();
 });
 
 test("a step back is followed", async () => {

@@ -54,6 +54,14 @@ export function withQuery(path: string, query: URLSearchParams, changes: Record<
 
 const listeners = new Set<() => void>();
 let steps = 0;
+/** When a move within the page went on last; none since another step. */
+let movedAtMs = -Infinity;
+
+/** A move within a page at once, or a part of one. */
+export type Move = "whole" | "part";
+
+/** Parts of a move that follow one another faster are one: the turns of a wheel, a key that is held. */
+const ONE_MOVE_MS = 700;
 
 /** Whether the page that is shown is the one that the portal was opened at. */
 export function isFirstPage(): boolean {
@@ -63,6 +71,7 @@ export function isFirstPage(): boolean {
 /** Goes to an address of the portal. `replace` leaves no step to come back to, e.g. for a changed filter. */
 export function navigate(to: string, options: { replace?: boolean } = {}): void {
   steps++;
+  movedAtMs = -Infinity;
   if (options.replace) history.replaceState(null, "", to);
   else {
     history.pushState(null, "", to);
@@ -92,10 +101,25 @@ export function setQuery(changes: Record<string, string | null>): void {
   navigate(withQuery(path, query, changes), { replace: true });
 }
 
+/**
+ * Changes the query of the page that is shown as a step that "back" undoes, e.g. for a zoom. The page stays where it is
+ * scrolled to. A part of a move that has begun before is no step of its own.
+ */
+export function stepQuery(changes: Record<string, string | null>, move: Move = "whole"): void {
+  const { path, query } = currentAddress();
+  const to = withQuery(path, query, changes);
+  if (to === location.pathname + location.search) return;
+  const nowMs = Date.now();
+  if (move === "whole" || nowMs - movedAtMs > ONE_MOVE_MS) history.pushState(null, "", location.href);
+  navigate(to, { replace: true });
+  if (move === "part") movedAtMs = nowMs;
+}
+
 /** Lets every plain link within the portal go through the router. Called once. */
 export function listenForLinks(): void {
   addEventListener("popstate", () => {
     steps++;
+    movedAtMs = -Infinity;
     for (const listener of listeners) listener();
   });
   document.addEventListener("click", (event) => {

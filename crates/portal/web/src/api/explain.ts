@@ -23,7 +23,7 @@ export function explain(error: unknown): string {
   const known = SENTENCES[error.code];
   if (known) return known;
   const wrong = Object.entries(error.fields).map(
-    ([field, what]) => `${field.replaceAll("_", " ")} ${what[0] ?? "is not valid"}`,
+    ([field, what]) => `${fieldWords(field)} ${what[0] ?? "is not valid"}`,
   );
   if (wrong.length > 0) return sentence(wrong.join("; "));
   if (error.status === 403) return `You have no right to do this (${error.message}).`;
@@ -33,6 +33,17 @@ export function explain(error: unknown): string {
   if (error.status >= 500)
     return "Something went wrong on the server. Nothing was lost; the server's log has the reason.";
   return sentence(error.message);
+}
+
+/** The path of a field in words: `alarms.0.for_s` is "alarm 1, for s". Places are counted from one, as on the screen. */
+function fieldWords(path: string): string {
+  const words: string[] = [];
+  for (const part of path.split(".")) {
+    const list = words.at(-1);
+    if (/^\d+$/.test(part) && list) words[words.length - 1] = `${list.replace(/s$/, "")} ${Number(part) + 1}`;
+    else words.push(part.replaceAll("_", " "));
+  }
+  return words.join(", ");
 }
 
 /** Seconds as "40 s" or "5 min". */

@@ -16,6 +16,11 @@ export const groupSettings = (code: string) => `${group(code)}/settings`;
 export const hcps = (code: string) => `${group(code)}/hcps`;
 export const hcp = (code: string, uuid: string) => `${hcps(code)}/${part(uuid)}`;
 export const patients = (code: string) => `${group(code)}/patients`;
+/** The patients of a study with what the list of vouchers shows. */
+export function vouchers(code: string): string {
+  const fields = ["code", "state", "external_patient_id", "voucher_created_at", "voucher_expires_at"];
+  return `${patients(code)}?${new URLSearchParams(fields.map((field) => ["fields[]", field]))}`;
+}
 export const patientOfGroup = (code: string, uuid: string) => `${patients(code)}/${part(uuid)}`;
 
 export const patient = (uuid: string) => `${API}/patients/${part(uuid)}`;
@@ -46,6 +51,8 @@ export function auditLog(from: number, to: number, action = ""): string {
 }
 
 export const session = () => "/portal/session";
+/** Answers nothing where there is no session: a browser reports a 401 as an error of the page. */
+export const sessionIfAny = () => `${session()}?optional=1`;
 export const account = () => `${PORTAL}/account`;
 export const password = () => `${PORTAL}/account/password`;
 export const keys = () => `${PORTAL}/keys`;

@@ -68,21 +68,21 @@ after(() => {
 });
 
 test("until the server answers, nobody is said to be signed out", async () => {
-  server.on("GET", "/portal/session", () => new TypeError("fetch failed"));
+  server.on("GET", "/portal/session?optional=1", () => new TypeError("fetch failed"));
   await act(() => resume());
   assert.equal(screen.text, "unknown: The server cannot be reached.");
-  server.on("GET", "/portal/session", () => refusal(503, "busy", { retryAfter: "7" }));
+  server.on("GET", "/portal/session?optional=1", () => refusal(503, "busy", { retryAfter: "7" }));
   await pass(3_000);
   assert.match(screen.text, /^unknown: The service is busy/);
-  server.on("GET", "/portal/session", () => session("ada"));
+  server.on("GET", "/portal/session?optional=1", () => session("ada"));
   await pass(6_999);
   assert.match(screen.text, /^unknown/, "as long as the server asks for");
   await pass(1);
   assert.equal(screen.text, "ada");
 });
 
-test("only a refusal for want of a session says that there is none", async () => {
-  server.on("GET", "/portal/session", () => refusal(401, "session_expired"));
+test("an empty answer says that there is no session, which is no error of a first visit", async () => {
+  server.on("GET", "/portal/session?optional=1", () => undefined);
   await act(() => resume());
   assert.equal(screen.text, "out: never");
 });

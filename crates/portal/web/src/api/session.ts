@@ -42,9 +42,10 @@ export async function resume(): Promise<void> {
   whenTokenIsStale(renewed);
   whenSessionEnds(() => state.is === "in" && become({ is: "out", because: "ended" }));
   try {
-    become({ is: "in", session: await call<Session>("GET", paths.session()) });
+    const session = await call<Session | undefined>("GET", paths.sessionIfAny());
+    become(session ? { is: "in", session } : { is: "out", because: "never" });
   } catch (error) {
-    // Only this says that there is none; anything else says nothing about it.
+    // A cookie that is refused is no session; anything else says nothing about it.
     if (error instanceof ApiError && error.status === 401) return become({ is: "out", because: "never" });
     const waitS = waitSeconds(error) ?? ASK_AGAIN_S;
     become({ is: "unknown", problem: error instanceof ApiError ? explain(error) : "The server cannot be reached." });

@@ -91,6 +91,9 @@ export interface Patient {
   customer_tag?: string;
   external_patient_id?: string;
   state?: "pre_created" | "confirmed";
+  /** Of a voucher that is not used yet, when asked for. */
+  voucher_created_at?: string;
+  voucher_expires_at?: string;
   device?: Device | null;
   latest_values?: LatestValues | null;
 }

@@ -2,6 +2,7 @@
 // Tracks without data in the answer are named in one line instead of drawn empty.
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import type { Move } from "../router";
 import { lengthText, type Range, rangeOfKey, zoomed } from "./range";
 import { Ruler, showNow } from "./ruler";
 import { reasonText, type SeriesAnswer } from "./series";
@@ -23,7 +24,7 @@ interface Props {
   busy: boolean;
   /** Whether there has been an answer at all. */
   loaded: boolean;
-  onRange(range: Range): void;
+  onRange(range: Range, move?: Move): void;
   /** The width of the drawing, for the number of points to ask for. */
   onWidth(plotPx: number): void;
 }
@@ -60,7 +61,7 @@ export function ChartStack(props: Props) {
       // Over the labels of the axis the pointer is next to the plot.
       const share = (event.clientX - element.getBoundingClientRect().left - AXIS_PX) / (width - AXIS_PX - RIGHT_PX);
       const at = seen.from + Math.min(Math.max(share, 0), 1) * (seen.to - seen.from);
-      latest.current.onRange(zoomed(seen, 1.3 ** (event.deltaY / 100), at));
+      latest.current.onRange(zoomed(seen, 1.3 ** (event.deltaY / 100), at), "part");
     };
     element.addEventListener("wheel", onWheel, { passive: false });
     return () => element.removeEventListener("wheel", onWheel);
@@ -71,7 +72,7 @@ export function ChartStack(props: Props) {
     const next = rangeOfKey(event.key, range, home);
     if (!next) return;
     event.preventDefault();
-    onRange(next);
+    onRange(next, next === home ? "whole" : "part");
   };
 
   return (

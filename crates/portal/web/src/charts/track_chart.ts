@@ -71,6 +71,11 @@ export class TrackChart {
     this.plot.setScale("x", { min: range.from, max: range.to });
   }
 
+  /** The instant under the cursor; none when the cursor is elsewhere. */
+  instant(): number | null {
+    return instantUnder(this.plot);
+  }
+
   setWidth(widthPx: number): void {
     this.parts.widthPx = widthPx;
     this.plot.setSize({ width: widthPx, height: this.parts.track.heightPx });
@@ -216,12 +221,21 @@ export class TrackChart {
     return alpha === 1 ? colour : faded(colour, alpha);
   }
 
+  /** Takes the cursor off this track and, as they share it, off all others, until the pointer moves again. */
+  private hideCursor(): void {
+    // The third argument, which its types leave out, passes it on.
+    const setCursor: (at: { left: number; top: number }, fire: boolean, publish: boolean) => void = this.plot.setCursor;
+    setCursor({ left: -10, top: -10 }, true, true);
+  }
+
   private selected(plot: uPlot): void {
     const { left, width } = plot.select;
     // A click with an unsteady hand is no stretch to zoom to.
     if (width < 4) return;
     const range = { from: plot.posToVal(left, "x"), to: plot.posToVal(left + width, "x") };
     plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    // Later: uPlot first passes the release of the button on to the other tracks, whose cursors would stay where it was.
+    queueMicrotask(() => this.hideCursor());
     this.parts.onRange(range);
   }
 }

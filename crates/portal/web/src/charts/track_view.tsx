@@ -59,7 +59,11 @@ export function TrackView(props: Props) {
     chart.current?.setAnswer(answer);
   }, [answer]);
   useLater(() => chart.current?.setRange(range), [range.from, range.to]);
-  useEffect(() => write(head.current, chart.current, latest.current, null), [range.from, range.to, answer]);
+  // Where the pointer rests, what it points at goes on being said: else the line would be left without its value.
+  useEffect(
+    () => write(head.current, chart.current, latest.current, chart.current?.instant() ?? null),
+    [range.from, range.to, answer],
+  );
 
   return (
     <section class="track" data-track={track.id} aria-label={track.label}>

@@ -144,3 +144,31 @@ test("names in any writing stay whole", async () => {
   assert.deepEqual(shown(), [long]);
   await settle();
 });
+
+test("a list of many columns becomes cards on a tablet, one of few on a phone only", async () => {
+  const columns = (count: number) =>
+    Array.from({ length: count }, (_, at) => ({ key: `k${at}`, title: `K${at}`, value: () => at }));
+  const hasCards = async (count: number, widthPx: number) => {
+    const rem = (query: string) => Number(/max-width: (\d+)rem/.exec(query)![1]);
+    const fits = (query: string) => ({
+      matches: widthPx <= 16 * rem(query),
+      addEventListener() {},
+      removeEventListener() {},
+    });
+    Object.assign(globalThis, { matchMedia: fits });
+    const shown = new Screen(<Table noun="row" rows={[{}]} columns={columns(count)} rowKey={() => "1"} file="f" />);
+    await settle();
+    const { className } = shown.one(".table-scroll");
+    shown.leave();
+    return /cards/.test(className);
+  };
+  const inTurn = async (count: number) => {
+    const found: boolean[] = [];
+    for (const px of [360, 768, 820, 1024]) found.push(await hasCards(count, px));
+    return found;
+  };
+  const before = matchMedia;
+  assert.deepEqual(await inTurn(9), [true, true, true, false]);
+  assert.deepEqual(await inTurn(3), [true, false, false, false]);
+  Object.assign(globalThis, { matchMedia: before });
+});

@@ -1,5 +1,5 @@
 // A list: sorted by a click on its head, narrowed by words, had as CSV, and copied as the curl command that asks the API
-// for it. On a phone each row becomes a card whose cells name themselves.
+// for it. On a phone each row becomes a card whose cells name themselves; where there are many columns, on a tablet, too.
 
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
@@ -9,6 +9,7 @@ import { Button } from "./button";
 import { CurlButton } from "./copy_button";
 import { Icon } from "./icon";
 import { filterRows, type Order, sortRows } from "./list";
+import { useMedia } from "./media";
 
 export interface Column<T> {
   key: string;
@@ -46,6 +47,11 @@ interface TableProps<T> {
 // A browser stalls while it lays out thousands of rows. The filter, the order and the file have them all.
 const STEP = 200;
 
+/** Screens on which rows are cards: phones, and tablets where there are more columns than fit there. */
+const PHONE = "(max-width: 44rem)";
+const TABLET = "(max-width: 60rem)";
+const MANY_COLUMNS = 5;
+
 export function Table<T>({
   noun,
   nouns,
@@ -63,6 +69,8 @@ export function Table<T>({
   const [shown, setShown] = useState(STEP);
   const data = columns.filter((column) => !column.controls);
   const onScreen = columns.filter((column) => !column.csvOnly);
+
+  const hasCards = useMedia(onScreen.length > MANY_COLUMNS ? TABLET : PHONE);
 
   const chosen = useMemo(() => {
     const found = filterRows(rows, text, (row) => data.map((column) => column.value(row)));
@@ -105,7 +113,7 @@ export function Table<T>({
           CSV
         </Button>
       </div>
-      <div class="table-scroll">
+      <div class={hasCards ? "table-scroll cards" : "table-scroll"}>
         {/* The roles are here in words because cards take the table's display away, and some browsers its meaning along. */}
         <table role="table">
           <caption class="unseen">{nouns ?? `${noun}s`}</caption>

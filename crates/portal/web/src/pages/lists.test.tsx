@@ -74,14 +74,32 @@ test("a new study is listed and leads on to its vouchers", async () => {
   assert.equal(location.pathname, "/studies/NEW/vouchers");
 });
 
-test("a patient who has not begun leads to the record, the others to their charts", async () => {
-  server.on("GET", /ABC\/patients$/, () => [patient("u1"), { uuid: "u2", code: "AAAA1111", state: "pre_created" }]);
+const VOUCHER = { uuid: "u2", code: "AAAA1111", state: "pre_created" };
+
+test("a voucher that nobody has used is no patient, and its code is not shown", async () => {
+  server.on("GET", /ABC\/patients$/, () => [patient("u1"), VOUCHER]);
   await show(<PatientsPage params={params} />);
-  assert.deepEqual(lines(), ["AAAA1111", "Pat u1"]);
-  assert.deepEqual(
-    screen.all("tbody a.strong").map((link) => link.getAttribute("href")),
-    ["/studies/ABC/patients/u2/record", "/studies/ABC/patients/u1"],
-  );
+  assert.deepEqual(lines(), ["Pat u1"]);
+  assert.equal(screen.all("tbody a.strong")[0]!.getAttribute("href"), "/studies/ABC/patients/u1");
+  assert.doesNotMatch(screen.root.innerHTML, /AAAA1111/);
+  assert.match(screen.text, /1 open voucher/, "how many are still to begin");
+});
+
+test("a study of vouchers alone says that nobody has begun, and leads to them", async () => {
+  server.on("GET", /ABC\/patients$/, () => [VOUCHER, { ...VOUCHER, uuid: "u3" }]);
+  await show(<PatientsPage params={params} />);
+  assert.match(screen.text, /Nobody has begun yet.*2 vouchers are open/);
+  assert.equal(screen.button("Vouchers").getAttribute("href"), "/studies/ABC/vouchers");
+  assert.equal(screen.all("tbody").length, 0);
+});
+
+test("a voucher of another study is nobody to add", async () => {
+  server.on("GET", /ABC\/patients$/, () => [patient("u1")]);
+  server.on("GET", /DEF\/patients$/, () => [VOUCHER, patient("u3")]);
+  await show(<PatientsPage params={params} />);
+  await screen.press("From another study");
+  const choices = [...screen.field<HTMLSelectElement>("Patient").options].map((option) => textOf(option));
+  assert.deepEqual(choices, ["Choose one of 1 patient", "Pat u3"]);
 });
 
 test("only patients that are not here yet can be added from another study", async () => {

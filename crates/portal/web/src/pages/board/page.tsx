@@ -11,7 +11,7 @@ import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
 import { useNow } from "../../design/time";
 import type { PageProps } from "../../page_props";
-import { setQuery, useAddress } from "../../router";
+import { setQuery, stepQuery, useAddress } from "../../router";
 import * as pages from "../paths";
 import { BOARD_CSV_HEADER, boardCsvRow } from "./board_csv";
 import { BoardList, HEADS } from "./board_list";
@@ -84,7 +84,7 @@ function Board({ code, rows, line }: { code: string; rows: Row[]; line: ReturnTy
         <SortChoice sort={sort} onSort={chooseSort} />
         <span class="row push">
           <LineSign line={line} />
-          <Button kind="quiet" small icon="screen" onClick={() => setQuery({ wall: "1" })}>
+          <Button kind="quiet" small icon="screen" onClick={() => stepQuery({ wall: "1" })}>
             Wall display
           </Button>
           <CurlButton path={`${patients(code)}?with_latest_values=1`} />

@@ -11,8 +11,19 @@ export interface HeatCell {
   unreadable?: boolean;
 }
 
-/** Colour steps from nothing to all; "none" where nothing was expected. */
-export type Step = "none" | "s0" | "s1" | "s2" | "s3" | "s4" | "s5";
+/** Colour steps from nothing to all, with their words; "none" where nothing was expected. */
+export const STEPS = [
+  ["none", "nothing expected"],
+  ["s0", "0 %"],
+  ["s1", "under 25 %"],
+  ["s2", "under 50 %"],
+  ["s3", "under 75 %"],
+  ["s4", "under 90 %"],
+  ["s5", "under 98 %"],
+  ["s6", "all"],
+] as const;
+
+export type Step = (typeof STEPS)[number][0];
 
 /** The colour step of a share: only all but a fiftieth counts as full, only nothing as empty. */
 export function stepOf(percent: number | null): Step {
@@ -21,8 +32,10 @@ export function stepOf(percent: number | null): Step {
   if (percent < 25) return "s1";
   if (percent < 50) return "s2";
   if (percent < 75) return "s3";
-  if (percent < 98) return "s4";
-  return "s5";
+  // Above, a day is judged by what it misses: 77 % is five hours and a half, 97 % is less than one.
+  if (percent < 90) return "s4";
+  if (percent < 98) return "s5";
+  return "s6";
 }
 
 /** The share received; none where nothing was expected. */

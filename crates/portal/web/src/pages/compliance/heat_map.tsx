@@ -3,7 +3,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { cellText, type HeatCell, moved, percentText, stepOf } from "./heat";
+import { cellText, type HeatCell, moved, percentText, STEPS, stepOf } from "./heat";
 
 export interface HeatRow {
   key: string;
@@ -127,16 +127,6 @@ function HeatLine({ row, columns, focusColumn }: { row: HeatRow; columns: Props[
     </tr>
   );
 }
-
-const STEPS = [
-  ["none", "nothing expected"],
-  ["s0", "0 %"],
-  ["s1", "under 25 %"],
-  ["s2", "under 50 %"],
-  ["s3", "under 75 %"],
-  ["s4", "under 98 %"],
-  ["s5", "all"],
-] as const;
 
 function Legend() {
   return (

@@ -13,7 +13,7 @@ import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
 import { isoDay } from "../../format";
 import type { PageProps } from "../../page_props";
-import { setQuery, useAddress } from "../../router";
+import { stepQuery, useAddress } from "../../router";
 import * as pages from "../paths";
 import { arrangedPatients, type PatientOrder } from "./arranged";
 import { cellOf } from "./heat";
@@ -36,21 +36,21 @@ export default function Page({ params: { code } }: PageProps) {
     <div class="compliance-page">
       <h1 class="unseen">Compliance</h1>
       <div class="row">
-        <Button small icon="left" label="Days before" onClick={() => setQuery({ to: addDays(to, -days) })} />
+        <Button small icon="left" label="Days before" onClick={() => stepQuery({ to: addDays(to, -days) })} />
         <input
           type="date"
           aria-label="Last day"
           value={to}
-          onChange={(event) => event.currentTarget.value && setQuery({ to: event.currentTarget.value })}
+          onChange={(event) => event.currentTarget.value && stepQuery({ to: event.currentTarget.value })}
         />
-        <Button small icon="right" label="Days after" onClick={() => setQuery({ to: addDays(to, days) })} />
+        <Button small icon="right" label="Days after" onClick={() => stepQuery({ to: addDays(to, days) })} />
         <div class="segments" role="group" aria-label="Days">
           {DAYS.map((count) => (
             <button
               type="button"
               key={count}
               aria-pressed={days === count}
-              onClick={() => setQuery({ days: String(count) })}
+              onClick={() => stepQuery({ days: String(count) })}
             >
               {count} d
             </button>
@@ -73,7 +73,7 @@ export default function Page({ params: { code } }: PageProps) {
               uuid={patient.uuid}
               name={patient.name}
               date={date}
-              onClose={() => setQuery({ patient: null, date: null })}
+              onClose={() => stepQuery({ patient: null, date: null })}
             />
           )}
           <Days code={code} data={data} />
@@ -133,7 +133,7 @@ function Days({ code, data }: { code: string; data: GroupCompliance }) {
         columns={columns}
         rows={rows.slice(0, shown)}
         openText="press for types and hours"
-        onOpen={(row, column) => setQuery({ patient: row.key, date: data.days[column]! })}
+        onOpen={(row, column) => stepQuery({ patient: row.key, date: data.days[column]! })}
       />
       {rows.length > shown && (
         <Button onClick={() => setShown(shown + STEP)}>

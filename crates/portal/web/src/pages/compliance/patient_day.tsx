@@ -8,7 +8,7 @@ import { Button, ButtonLink } from "../../design/button";
 import { CurlButton } from "../../design/copy_button";
 import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
-import { setQuery } from "../../router";
+import { stepQuery } from "../../router";
 import * as pages from "../paths";
 import { cellOf } from "./heat";
 import { HeatMap } from "./heat_map";
@@ -32,8 +32,8 @@ export function PatientDay({ code, uuid, name, date, onClose }: Props) {
           {name}, {longDate(date)}
         </h2>
         <span class="row">
-          <Button small icon="left" label="Day before" onClick={() => setQuery({ date: addDays(date, -1) })} />
-          <Button small icon="right" label="Day after" onClick={() => setQuery({ date: addDays(date, 1) })} />
+          <Button small icon="left" label="Day before" onClick={() => stepQuery({ date: addDays(date, -1) })} />
+          <Button small icon="right" label="Day after" onClick={() => stepQuery({ date: addDays(date, 1) })} />
           <ButtonLink small kind="quiet" icon="pulse" href={`${pages.patient(code, uuid)}?date=${date}`}>
             Charts
           </ButtonLink>

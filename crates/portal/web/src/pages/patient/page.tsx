@@ -20,7 +20,7 @@ import { Skeleton } from "../../design/skeleton";
 import { useNow } from "../../design/time";
 import { patientName } from "../../format";
 import type { PageProps } from "../../page_props";
-import { setQuery, useAddress } from "../../router";
+import { type Move, stepQuery, useAddress } from "../../router";
 import * as pages from "../paths";
 import { mayManage } from "../rights";
 import { AfibPanel } from "./afib_panel";
@@ -64,9 +64,12 @@ export default function Page({ params: { code, uuid } }: PageProps) {
         </ButtonLink>
       </div>
       <div class="patient-body">
+        {/* First in the page: on a phone nobody should have to scroll past the charts for the score. */}
+        <div class="patient-score">
+          <NewsPanel uuid={uuid} />
+        </div>
         <div class="patient-charts">{zone ? <Charts uuid={uuid} zone={zone} /> : <Skeleton lines={12} />}</div>
         <div class="patient-side">
-          <NewsPanel uuid={uuid} />
           {patients.error && <Problem error={patients.error} onRetry={patients.reload} />}
           {patient && <ProfilePanel code={code} patient={patient} />}
           {patient && <BraceletPanel patient={patient} />}
@@ -113,7 +116,7 @@ function Charts({ uuid, zone: patientZone }: ChartsProps) {
     return { ...vitals.answer, gaps, series: [...vitals.answer.series, ...(waves.answer?.series ?? []), ...scores] };
   }, [vitals.answer, waves.answer, scores]);
 
-  const onRange = (next: Range) => setQuery(rangeQuery(view, held(next), zone));
+  const onRange = (next: Range, move?: Move) => stepQuery(rangeQuery(view, held(next), zone), move);
   const error = vitals.error ?? waves.error;
   const waitS = vitals.waitS ?? waves.waitS;
   return (
@@ -124,7 +127,7 @@ function Charts({ uuid, zone: patientZone }: ChartsProps) {
         zone={zone}
         zoneText={zoneText(patientZone, zone)}
         onRange={onRange}
-        onDate={(date, days) => setQuery({ date, days: days === 1 ? null : String(days), from: null, to: null })}
+        onDate={(date, days) => stepQuery({ date, days: days === 1 ? null : String(days), from: null, to: null })}
       />
       {error && <Problem error={error} />}
       <p class="small soft" role="status">

@@ -14,6 +14,7 @@ import { Skeleton } from "../../design/skeleton";
 import { toast } from "../../design/toast";
 import { count, patientName } from "../../format";
 import { useStudies } from "../../studies";
+import { hasBegun } from "../states";
 
 interface AttachProps {
   code: string;
@@ -29,7 +30,9 @@ export function AttachPatient({ code, here, onClose, onDone }: AttachProps) {
   const [uuid, setUuid] = useState("");
   const source = from || others[0]?.code;
   const { data: patients } = useResource<Patient[]>(source ? paths.patients(source) : null);
-  const missing = (patients ?? []).filter((patient) => !here.some((one) => one.uuid === patient.uuid));
+  const missing = (patients ?? []).filter(
+    (patient) => hasBegun(patient) && !here.some((one) => one.uuid === patient.uuid),
+  );
   const attach = useAction(async () => {
     await call("PUT", paths.patientOfGroup(code, uuid));
     toast("Patient added to this study");

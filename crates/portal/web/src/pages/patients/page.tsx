@@ -1,6 +1,6 @@
-// The patients of a study as a list: who they are, whether they have begun, what they wear.
+// The patients of a study as a list: who they are and what they wear. Vouchers that nobody has used are on their own page.
 
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import * as paths from "../../api/paths";
 import { useOwnSession } from "../../api/session";
 import type { Patient } from "../../api/types";
@@ -13,15 +13,18 @@ import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
 import { type Column, Table } from "../../design/table";
 import { Ago } from "../../design/time";
-import { patientName, yearsOld } from "../../format";
+import { count, patientName, yearsOld } from "../../format";
 import type { PageProps } from "../../page_props";
 import * as pages from "../paths";
 import { mayManage } from "../rights";
+import { hasBegun } from "../states";
 import { AttachPatient } from "./attach_patient";
 
 export default function PatientsPage({ params: { code } }: PageProps) {
   const { account, wall_display } = useOwnSession();
-  const { data: patients, error, reload } = useResource<Patient[]>(paths.patients(code));
+  const { data, error, reload } = useResource<Patient[]>(paths.patients(code));
+  const patients = useMemo(() => data?.filter(hasBegun), [data]);
+  const openVouchers = (data?.length ?? 0) - (patients?.length ?? 0);
   const [attaching, setAttaching] = useState(false);
   const may = mayManage(account.role) && !wall_display;
   const tools = may && (
@@ -39,10 +42,16 @@ export default function PatientsPage({ params: { code } }: PageProps) {
       {!patients && !error && <Skeleton lines={8} />}
       {patients?.length === 0 && (
         <section class="panel">
-          <EmptyState icon="person" title="There is no patient yet" action={tools}>
-            {may
-              ? "Make vouchers for new patients, or add patients that another of your studies holds."
-              : "A researcher of the study makes vouchers for them."}
+          <EmptyState
+            icon="person"
+            title={openVouchers > 0 ? "Nobody has begun yet" : "There is no patient yet"}
+            action={tools}
+          >
+            {openVouchers > 0
+              ? `${count(openVouchers, "voucher")} ${openVouchers === 1 ? "is" : "are"} open: each becomes a patient when it is used.`
+              : may
+                ? "Make vouchers for new patients, or add patients that another of your studies holds."
+                : "A researcher of the study makes vouchers for them."}
           </EmptyState>
         </section>
       )}
@@ -56,20 +65,14 @@ export default function PatientsPage({ params: { code } }: PageProps) {
             file={`patients-${code}`}
             curl={paths.patients(code)}
             order={{ key: "name", direction: "up" }}
+            tools={openVouchers > 0 && <span class="small soft">{count(openVouchers, "open voucher")}</span>}
           />
         </section>
       )}
-      {attaching && (
-        <AttachPatient code={code} here={patients ?? []} onClose={() => setAttaching(false)} onDone={reload} />
-      )}
+      {attaching && <AttachPatient code={code} here={data ?? []} onClose={() => setAttaching(false)} onDone={reload} />}
     </>
   );
 }
-
-const STATES = {
-  pre_created: { tone: "warn", text: "Voucher open" },
-  confirmed: { tone: "good", text: "Confirmed" },
-} as const;
 
 function columnsOf(code: string): Column<Patient>[] {
   return [
@@ -77,23 +80,13 @@ function columnsOf(code: string): Column<Patient>[] {
       key: "name",
       title: "Patient",
       value: patientName,
-      // Who has not begun has no charts to look at.
       cell: (patient) => (
-        <a
-          class="strong"
-          href={patient.state === "pre_created" ? pages.record(code, patient.uuid) : pages.patient(code, patient.uuid)}
-        >
+        <a class="strong" href={pages.patient(code, patient.uuid)}>
           {patientName(patient)}
         </a>
       ),
     },
     { key: "external_patient_id", title: "Your identifier", value: (patient) => patient.external_patient_id },
-    {
-      key: "state",
-      title: "State",
-      value: (patient) => patient.state && STATES[patient.state].text,
-      cell: (patient) => patient.state && <Badge tone={STATES[patient.state].tone}>{STATES[patient.state].text}</Badge>,
-    },
     { key: "gender", title: "Gender", value: (patient) => patient.gender },
     { key: "age", title: "Age", end: true, value: (patient) => yearsOld(patient.birthday) },
     { key: "birthday", title: "Birthday", value: (patient) => patient.birthday, csvOnly: true },

@@ -56,7 +56,7 @@ function AlarmsForm({ uuid, alarms, may, onSaved }: FormProps) {
     void save.run();
   };
   return (
-    <form class="stack" onSubmit={submit}>
+    <form class="stack alarms" onSubmit={submit}>
       {rows.length === 0 && (
         <p class="soft">No alarm is set. {may && "Add one for each vital that must not leave its range."}</p>
       )}
@@ -69,6 +69,7 @@ function AlarmsForm({ uuid, alarms, may, onSaved }: FormProps) {
             inputMode="decimal"
             unit={unitOf(row.vital)}
             value={row.below}
+            error={save.fields[`alarms.${at}.below`]}
             onValue={(below) => change(at, { below })}
           />
           <TextField
@@ -76,6 +77,7 @@ function AlarmsForm({ uuid, alarms, may, onSaved }: FormProps) {
             inputMode="decimal"
             unit={unitOf(row.vital)}
             value={row.above}
+            error={save.fields[`alarms.${at}.above`]}
             onValue={(above) => change(at, { above })}
           />
           <TextField
@@ -84,6 +86,7 @@ function AlarmsForm({ uuid, alarms, may, onSaved }: FormProps) {
             min={0}
             unit="s"
             value={row.for_s}
+            error={save.fields[`alarms.${at}.for_s`]}
             onValue={(for_s) => change(at, { for_s })}
           />
           {may && (
@@ -91,7 +94,11 @@ function AlarmsForm({ uuid, alarms, may, onSaved }: FormProps) {
               kind="quiet"
               icon="trash"
               label={`Remove alarm ${at + 1}`}
-              onClick={() => setRows(rows.filter((_, i) => i !== at))}
+              onClick={() => {
+                setRows(rows.filter((_, i) => i !== at));
+                // What was refused is named by its place, which another row takes now.
+                save.clear();
+              }}
             />
           )}
         </fieldset>

@@ -15,7 +15,7 @@ import { Skeleton } from "../../design/skeleton";
 import { type Tab, Tabs } from "../../design/tabs";
 import { patientName } from "../../format";
 import type { PageProps } from "../../page_props";
-import { setQuery, useAddress } from "../../router";
+import { stepQuery, useAddress } from "../../router";
 import * as pages from "../paths";
 import { mayManage } from "../rights";
 import { AlarmsPart } from "./alarms";
@@ -95,7 +95,7 @@ export default function RecordPage({ params: { code, uuid } }: PageProps) {
         label="Record"
         tabs={tabs}
         chosen={query.get("part") ?? "profile"}
-        onChoose={(key) => setQuery({ part: key === "profile" ? null : key })}
+        onChoose={(key) => stepQuery({ part: key === "profile" ? null : key })}
       />
     </>
   );

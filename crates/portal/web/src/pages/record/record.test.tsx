@@ -140,6 +140,19 @@ test("a limit that is no number goes to the server as it is, which refuses it", 
   assert.match(screen.text, /Alarms above must be a number/);
 });
 
+test("a refused alarm is named as on the screen, and its field says why", async () => {
+  server.on("PUT", /alarms$/, () =>
+    refusal(422, "invalid", { errors: { "alarms.0.below": ["or above is required"] } }),
+  );
+  await show("alarms");
+  await screen.type("Above", "");
+  await submitOf("Above");
+  assert.match(screen.text, /Alarm 1, below or above is required\./);
+  assert.doesNotMatch(screen.text, /alarms\.0/);
+  const note = document.getElementById(screen.field("Below").getAttribute("aria-describedby")!);
+  assert.equal(textOf(note!), "or above is required");
+});
+
 test("what nobody has set is said to be assumed, and saved it is set", async () => {
   server.on("PUT", /news-settings$/, ({ body }) => ({ ...(body as object), assumed: [] }));
   await show("alarms");

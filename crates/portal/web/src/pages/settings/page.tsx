@@ -3,7 +3,7 @@
 import { useOwnSession } from "../../api/session";
 import { PageHead } from "../../design/page_head";
 import { type Tab, Tabs } from "../../design/tabs";
-import { setQuery, useAddress } from "../../router";
+import { stepQuery, useAddress } from "../../router";
 import { mayRunService } from "../rights";
 import { AccountPart } from "./account";
 import { ClientsPart } from "./clients";
@@ -29,7 +29,7 @@ export default function SettingsPage() {
         label="Settings"
         tabs={tabs}
         chosen={query.get("part") ?? "account"}
-        onChoose={(part) => setQuery({ part: part === "account" ? null : part })}
+        onChoose={(part) => stepQuery({ part: part === "account" ? null : part })}
       />
     </>
   );

@@ -6,70 +6,39 @@ import * as paths from "../../api/paths";
 import { useOwnSession } from "../../api/session";
 import type { Patient } from "../../api/types";
 import { useResource } from "../../api/use_resource";
-import { Button, ButtonLink } from "../../design/button";
-import { CopyButton } from "../../design/copy_button";
+import { Button } from "../../design/button";
 import { EmptyState } from "../../design/empty_state";
 import { PageHead } from "../../design/page_head";
 import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
-import { type Column, Table } from "../../design/table";
+import { Table } from "../../design/table";
+import { useNow } from "../../design/time";
 import type { PageProps } from "../../page_props";
 import { useStudy } from "../../studies";
-import * as pages from "../paths";
 import { mayManage } from "../rights";
+import { hasBegun } from "../states";
+import { hasEnded, voucherColumns } from "./columns";
 import { NewVouchers } from "./new_vouchers";
 import { Sheet } from "./sheet";
+import { Withdraw } from "./withdraw";
 
 export default function VouchersPage({ params: { code } }: PageProps) {
-  const { account } = useOwnSession();
+  const { account, wall_display } = useOwnSession();
   const may = mayManage(account.role);
   const study = useStudy(code);
-  const { data: patients, error, reload } = useResource<Patient[]>(may ? paths.patients(code) : null);
+  const { data: patients, error, reload } = useResource<Patient[]>(may ? paths.vouchers(code) : null);
   const [making, setMaking] = useState(false);
   const [printing, setPrinting] = useState(false);
-  const open = patients?.filter((patient) => patient.state === "pre_created" && patient.code) ?? [];
-  const newButton = (
+  const [withdrawn, setWithdrawn] = useState<Patient | null>(null);
+  const now = useNow(60);
+  const open = patients?.filter((patient) => !hasBegun(patient) && patient.code) ?? [];
+  const usable = open.filter((voucher) => !hasEnded(voucher, now));
+  const columns = voucherColumns(code, now, wall_display ? null : setWithdrawn);
+  const newButton = !wall_display && (
     <Button kind={printing ? "plain" : "primary"} icon="plus" onClick={() => setMaking(true)}>
       New vouchers
     </Button>
   );
-  const columns: Column<Patient>[] = [
-    {
-      key: "code",
-      title: "Voucher",
-      value: (patient) => patient.code,
-      cell: (patient) => (
-        <span class="row">
-          <code class="strong">{patient.code}</code>
-          <CopyButton text={patient.code!} what="voucher code" kind="quiet" />
-        </span>
-      ),
-    },
-    { key: "external_patient_id", title: "Your identifier", value: (patient) => patient.external_patient_id },
-    {
-      key: "uuid",
-      title: "Patient id",
-      value: (patient) => patient.uuid,
-      cell: (patient) => <code class="faint">{patient.uuid}</code>,
-    },
-    {
-      key: "record",
-      title: "Record",
-      controls: true,
-      value: () => null,
-      cell: (patient) => (
-        <ButtonLink
-          small
-          kind="quiet"
-          href={pages.record(code, patient.uuid)}
-          aria-label={`Record of voucher ${patient.code}`}
-        >
-          Record
-        </ButtonLink>
-      ),
-    },
-  ];
-
   if (!may)
     return (
       <>
@@ -108,7 +77,7 @@ export default function VouchersPage({ params: { code } }: PageProps) {
               columns={columns}
               rowKey={(patient) => patient.uuid}
               file={`vouchers-${code}`}
-              curl={paths.patients(code)}
+              curl={paths.vouchers(code)}
               tools={
                 <Button small icon="print" onClick={() => setPrinting(!printing)} aria-expanded={printing}>
                   {printing ? "Hide sheet" : "Sheet with QR codes"}
@@ -118,7 +87,8 @@ export default function VouchersPage({ params: { code } }: PageProps) {
           </section>
         )}
       </div>
-      {printing && open.length > 0 && <Sheet study={study?.name ?? code} patients={open} />}
+      {printing && usable.length > 0 && <Sheet study={study?.name ?? code} patients={usable} />}
+      {withdrawn && <Withdraw code={code} voucher={withdrawn} onClose={() => setWithdrawn(null)} onDone={reload} />}
       {making && <NewVouchers code={code} onClose={() => setMaking(false)} onMade={reload} />}
     </>
   );

@@ -7,6 +7,8 @@ import { Screen, settle, textOf } from "../../testkit/screen";
 import { later, refusal, Server } from "../../testkit/server";
 import VouchersPage from "./page";
 
+/** The list, with the fields that are asked for. */
+const LIST = /\/patients(\?|$)/;
 let server: Server;
 let screen: Screen;
 let made = 0;
@@ -17,8 +19,8 @@ beforeEach(async () => {
   server = new Server();
   made = 0;
   server.on("GET", "/integration/v1/groups", () => [group("ABCDE")]);
-  server.on("GET", /patients$/, () => []);
-  server.on("POST", /patients$/, () => ({ uuid: `u${(made += 1)}`, code: `CODE000${made}` }));
+  server.on("GET", LIST, () => []);
+  server.on("POST", LIST, () => ({ uuid: `u${(made += 1)}`, code: `CODE000${made}` }));
   server.on("PATCH", /patients\/u\d+$/, () => undefined);
   await enter(server);
   screen = new Screen(<VouchersPage params={{ code: "ABCDE" }} />);
@@ -26,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(() => screen.leave());
 
-const posts = () => server.of(/patients$/).filter(({ method }) => method === "POST").length;
+const posts = () => server.of(LIST).filter(({ method }) => method === "POST").length;
 const open = () => screen.press("New vouchers");
 const many = async (amount: string, identifiers = "") => {
   await open();
@@ -39,7 +41,7 @@ test("as many are made as are wanted, and the list is read again", async () => {
   await screen.submit();
   assert.equal(posts(), 3);
   assert.equal(screen.all("dialog").length, 0);
-  assert.equal(server.asked.filter(({ method, path }) => method === "GET" && /patients$/.test(path)).length, 2);
+  assert.equal(server.asked.filter(({ method, path }) => method === "GET" && LIST.test(path)).length, 2);
 });
 
 test("each identifier gets a voucher, in order and once", async () => {
@@ -67,7 +69,7 @@ test("numbers that make no sense make nothing", async () => {
 
 test("a server that asks for patience gets it, and each voucher is made once", async () => {
   let refused = 0;
-  server.on("POST", /patients$/, () =>
+  server.on("POST", LIST, () =>
     made === 1 && (refused += 1) < 3
       ? refusal(429, "too_many_requests", { retryAfter: "10" })
       : { uuid: `u${(made += 1)}` },
@@ -84,17 +86,17 @@ test("a server that asks for patience gets it, and each voucher is made once", a
 });
 
 test("when something fails, those that are made stay and are counted", async () => {
-  server.on("POST", /patients$/, () => (made < 2 ? { uuid: `u${(made += 1)}` } : refusal(500, "internal")));
+  server.on("POST", LIST, () => (made < 2 ? { uuid: `u${(made += 1)}` } : refusal(500, "internal")));
   await many("5");
   await screen.submit();
   assert.match(textOf(screen.one("dialog [role=alert]")), /^2 vouchers of 5 made, then: Something went wrong/);
-  assert.equal(server.asked.filter(({ method, path }) => method === "GET" && /patients$/.test(path)).length, 2);
+  assert.equal(server.asked.filter(({ method, path }) => method === "GET" && LIST.test(path)).length, 2);
   assert.equal(screen.one<HTMLButtonElement>("dialog [type=submit]").disabled, false);
 });
 
 test("stopping keeps what is made and makes no more", async () => {
   const slow = later<unknown>();
-  server.on("POST", /patients$/, () => slow.answer);
+  server.on("POST", LIST, () => slow.answer);
   await many("5");
   await screen.submit();
   await screen.press("Stop");
@@ -106,7 +108,7 @@ test("stopping keeps what is made and makes no more", async () => {
 
 test("a page that is left makes no more, also when somebody else signs in", async () => {
   const slow = later<unknown>();
-  server.on("POST", /patients$/, () => slow.answer);
+  server.on("POST", LIST, () => slow.answer);
   await many("5");
   await screen.submit();
   screen.draw(null);
@@ -117,7 +119,7 @@ test("a page that is left makes no more, also when somebody else signs in", asyn
 });
 
 test("open vouchers are listed and printed, used ones are not", async () => {
-  server.on("GET", /patients$/, () => [
+  server.on("GET", LIST, () => [
     patient("u1", { state: "pre_created", code: "AAAA1111", external_patient_id: "K-1" }),
     patient("u2", { state: "confirmed" }),
     patient("u3", { state: "pre_created", code: "BBBB2222" }),
@@ -133,7 +135,7 @@ test("open vouchers are listed and printed, used ones are not", async () => {
 });
 
 test("a study whose vouchers are all used says so, and who may not make any reads so", async () => {
-  server.on("GET", /patients$/, () => [patient("u2")]);
+  server.on("GET", LIST, () => [patient("u2")]);
   screen.draw(<VouchersPage key="again" params={{ code: "ABCDE" }} />);
   await settle();
   assert.match(screen.text, /Every voucher has been used/);
@@ -142,5 +144,68 @@ test("a study whose vouchers are all used says so, and who may not make any read
   const before = server.asked.length;
   await settle();
   assert.match(screen.text, /Vouchers are for researchers/);
-  assert.equal(server.asked.slice(before).filter(({ path }) => /patients$/.test(path)).length, 0);
+  assert.equal(server.asked.slice(before).filter(({ path }) => LIST.test(path)).length, 0);
+});
+
+const NOW = Date.parse("2026-11-22T12:00:00Z");
+const voucher = (uuid: string, code: string, created_at: string, expires_at: string) =>
+  patient(uuid, {
+    ...{ state: "pre_created", first_name: undefined, last_name: undefined, code },
+    ...{ voucher_created_at: created_at, voucher_expires_at: expires_at },
+  });
+const two = () => [
+  voucher("u1", "AAAA1111", "2026-11-19T12:00:00Z", "2027-02-17T12:00:00Z"),
+  voucher("u2", "BBBB2222", "2026-08-20T12:00:00Z", "2026-11-18T12:00:00Z"),
+];
+const list = async (key: string, answering: () => unknown) => {
+  mock.timers.setTime(NOW);
+  server.on("GET", LIST, answering);
+  screen.draw(<VouchersPage key={key} params={{ code: "ABCDE" }} />);
+  await settle();
+};
+const rowOf = (code: string) => screen.all("tbody tr").find((row) => textOf(row).includes(code))!;
+
+test("a voucher shows its age and its end, and one that has ended says so", async () => {
+  await list("ends", two);
+  assert.match(server.of(LIST).at(-1)!.path, /fields%5B%5D=voucher_expires_at/);
+  assert.match(textOf(rowOf("AAAA1111")), /3 d ago.*17 Feb 2027/);
+  assert.match(textOf(rowOf("BBBB2222")), /94 d ago.*Ended.*18 Nov 2026/);
+  await screen.press("Sheet with QR codes");
+  assert.deepEqual(screen.all(".voucher-code").map(textOf), ["AAAA1111"], "nobody can use the other");
+});
+
+test("a voucher is withdrawn after a question, and the list is read again", async () => {
+  const left = two();
+  server.on("DELETE", /patients\/u1$/, () => (left.shift(), { uuid: "u1", erased_at: "", counts: {} }));
+  await list("withdraw", () => left);
+  await screen.press("Withdraw voucher AAAA1111");
+  assert.equal(server.asked.filter(({ method }) => method === "DELETE").length, 0, "not before the answer");
+  assert.match(textOf(screen.one("dialog")), /AAAA1111/);
+  await screen.press("Cancel");
+  assert.equal(screen.all("dialog").length, 0);
+  await screen.press("Withdraw voucher AAAA1111");
+  await screen.submit();
+  assert.deepEqual(
+    server.asked.filter(({ method }) => method === "DELETE").map(({ path }) => path),
+    ["/integration/v1/patients/u1"],
+  );
+  assert.equal(screen.all("dialog").length, 0);
+  assert.deepEqual(screen.all("tbody tr").length, 1);
+});
+
+test("a voucher that was used meanwhile is not withdrawn: a patient would be erased", async () => {
+  let used = false;
+  server.on("DELETE", /patients/, () => undefined);
+  await list("used", () => (used ? [patient("u1"), two()[1]] : two()));
+  await screen.press("Withdraw voucher AAAA1111");
+  used = true;
+  await screen.submit();
+  assert.equal(server.asked.filter(({ method }) => method === "DELETE").length, 0);
+  assert.match(textOf(screen.one("dialog [role=alert]")), /has been used/);
+});
+
+test("a wall display withdraws nothing and makes nothing", async () => {
+  await enter(server, "wall", { wall_display: true });
+  await list("wall", two);
+  assert.equal(screen.all("button").filter((one) => /Withdraw|New vouchers/.test(one.outerHTML)).length, 0);
 });
