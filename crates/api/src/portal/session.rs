@@ -105,7 +105,7 @@ async fn open(
 /// Returns the session, if it goes on. With `peek=1` asking is no sign that somebody is there.
 #[utoipa::path(get, path = "/session", tag = "portal", params(("peek" = Option<String>, Query,
         description = "1 to ask without keeping the session from being locked"), ("optional" = Option<String>, Query,
-        description = "1 to be answered 204 and not 401 where there is no session")), security(("portal_cookie" = [])),
+        description = "1 to be answered 204 and not 401 where there is no session")), security((), ("portal_cookie" = [])),
     responses((status = 200, body = SessionBody), (status = 204, description = "no session, with `optional=1`"),
         (status = 401, body = ErrorBody)))]
 async fn show(State(state): State<ApiState>, parameters: Parameters, caller: Result<OwnCall>) -> Result<Response> {
