@@ -274,7 +274,7 @@ async fn board(
 #[utoipa::path(get, path = "/groups/{code}/board/events", tag = "portal", params(("code" = String, Path),
         ("Last-Event-ID" = Option<String>, Header, description = "the last event that was seen; browsers send it")),
     security(("portal_cookie" = []), ("api_key_header" = []), ("api_key_bearer" = []), ("api_key_parameter" = [])),
-    responses((status = 200, body = String, content_type = "text/event-stream"), (status = 401, body = ErrorBody),
+    responses((status = 200, body = StreamedEvent, content_type = "text/event-stream"), (status = 401, body = ErrorBody),
         (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn events(
     State(state): State<ApiState>,
@@ -295,6 +295,27 @@ async fn events(
     });
     let comments = KeepAlive::new().interval(COMMENT_EVERY);
     Ok(([NO_BUFFERING], Sse::new(stream).keep_alive(comments)).into_response())
+}
+
+/// An event of the stream of a board.
+#[derive(utoipa::ToSchema)]
+struct StreamedEvent {
+    /// Place of the event, for `Last-Event-ID`.
+    #[schema(example = "0.8.0.21")]
+    id: Option<String>,
+    /// Name of the event: `row` or `reload`.
+    #[schema(value_type = String, pattern = "^(row|reload)$", example = "reload")]
+    event: &'static str,
+    /// A row of the board as JSON, or an empty object.
+    #[schema(example = "{}")]
+    data: String,
+}
+
+impl From<StreamedEvent> for Event {
+    fn from(StreamedEvent { id, event, data }: StreamedEvent) -> Self {
+        let event = Event::default().event(event).data(data);
+        id.into_iter().fold(event, Event::id)
+    }
 }
 
 /// A stream and what it rests on.
@@ -348,9 +369,11 @@ fn events_of(mut watched: Watched) -> impl Stream<Item = std::result::Result<Eve
                 Some(BoardEvent::Row { id, row }) => {
                     // Plain data become JSON without fail.
                     let data = serde_json::to_string(&RowBody::from(row.as_ref())).unwrap_or_default();
-                    yield Ok(Event::default().event("row").id(id).data(data));
+                    yield Ok(StreamedEvent { id: Some(id.to_string()), event: "row", data }.into());
                 }
-                Some(BoardEvent::Reload) => yield Ok(Event::default().event("reload").data("{}")),
+                Some(BoardEvent::Reload) => {
+                    yield Ok(StreamedEvent { id: None, event: "reload", data: "{}".to_owned() }.into());
+                }
                 None => return,
             }
         }
