@@ -369,7 +369,7 @@ fn events_of(mut watched: Watched) -> impl Stream<Item = std::result::Result<Eve
                 Some(BoardEvent::Row { id, row }) => {
                     // Plain data become JSON without fail.
                     let data = serde_json::to_string(&RowBody::from(row.as_ref())).unwrap_or_default();
-                    yield Ok(StreamedEvent { id: Some(id.to_string()), event: "row", data }.into());
+                    yield Ok(StreamedEvent { id: Some(id), event: "row", data }.into());
                 }
                 Some(BoardEvent::Reload) => {
                     yield Ok(StreamedEvent { id: None, event: "reload", data: "{}".to_owned() }.into());

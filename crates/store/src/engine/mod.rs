@@ -297,7 +297,7 @@ impl Db {
         .await
     }
 
-    /// Rewrites a database file without anything that was deleted, empties its write-ahead log, and deletes damaged logs that
+    /// Rewrites a database file without anything that was deleted, and empties its write-ahead log and damaged logs that
     /// were kept; writers wait meanwhile. On PostgreSQL, whose files are not ours, nothing is done: its vacuum does the same in its time.
     ///
     /// # Errors
@@ -307,7 +307,7 @@ impl Db {
         match &self.engine {
             Engine::Sqlite(sqlite) => {
                 sqlite.rewrite().await?;
-                sqlite.delete_kept_logs().await
+                sqlite.empty_kept_logs().await
             }
             Engine::Postgres(_) => Ok(()),
         }

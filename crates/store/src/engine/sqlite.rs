@@ -179,9 +179,9 @@ impl Sqlite {
     }
 
     /// Deletes the damaged logs that were kept.
-    pub(super) async fn delete_kept_logs(&self) -> Result<()> {
+    pub(super) async fn empty_kept_logs(&self) -> Result<()> {
         let path = self.path().to_owned();
-        blocking(move || kept_logs::delete(&path)).await
+        blocking(move || kept_logs::empty(&path)).await
     }
 
     /// Returns whether the pages of the file have checksums.

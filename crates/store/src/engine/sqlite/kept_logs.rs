@@ -49,7 +49,7 @@ pub(super) fn report(database: &Path) {
 }
 
 /// Empties them: rows that were erased since are in them. The empty files go on saying that something was lost.
-pub(super) fn delete(database: &Path) -> Result<()> {
+pub(super) fn empty(database: &Path) -> Result<()> {
     for file in files(database)? {
         tracing::warn!(file = %file.display(), "a damaged write-ahead log is emptied, because data were erased");
         let emptied = std::fs::OpenOptions::new().write(true).open(&file).and_then(|log| {
