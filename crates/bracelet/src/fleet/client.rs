@@ -1,6 +1,6 @@
 //! Requests that are tried again while there is hope.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use super::config::FleetConfig;
 use super::tally::Tally;
 use crate::error::BraceletError;
 
-/// Time for which a request that is under way may go on once the fleet is stopped.
+/// Time for which requests may go on once the fleet is stopped: those under way and those of what was held back together.
 const LONGEST_END: Duration = Duration::from_secs(5);
 
 /// How a request proves who sends it. No credential ever is in an address.
@@ -77,6 +77,9 @@ pub(crate) struct ServiceClient {
     tally: Arc<Tally>,
     /// When true, nothing is tried again; none while nobody can stop the fleet.
     stop: Option<watch::Receiver<bool>>,
+    /// When the first request saw that the fleet is stopped: one time for all, or a frozen service would hold up each of
+    /// a patient's last requests by itself.
+    stopped_at: Arc<OnceLock<Instant>>,
 }
 
 impl ServiceClient {
@@ -90,7 +93,14 @@ impl ServiceClient {
             .connect_timeout(Duration::from_secs(10))
             .timeout(Duration::from_mins(2))
             .build()?;
-        Ok(Self { http, url: config.url.clone(), patience: config.patience, tally, stop: None })
+        Ok(Self {
+            http,
+            url: config.url.clone(),
+            patience: config.patience,
+            tally,
+            stop: None,
+            stopped_at: Arc::default(),
+        })
     }
 
     /// Returns the same client, whose requests are not tried again once `stop` is true.
@@ -111,8 +121,8 @@ impl ServiceClient {
         loop {
             let outcome = tokio::select! {
                 biased;
+                () = self.end() => return Err(BraceletError::Stopped),
                 outcome = self.post_once(path, credential, payload) => outcome,
-                () = self.stopped_for(LONGEST_END) => return Err(BraceletError::Stopped),
             };
             let wait = match &outcome {
                 Ok((answer, retry_after)) if is_passing(answer.status) => {
@@ -145,10 +155,10 @@ impl ServiceClient {
         std::future::pending::<()>().await;
     }
 
-    /// Waits until the fleet has been stopped for some time.
-    async fn stopped_for(&self, time: Duration) {
+    /// Waits until a stopped fleet waits for no answer any more.
+    async fn end(&self) {
         self.stopped().await;
-        tokio::time::sleep(time).await;
+        tokio::time::sleep_until(*self.stopped_at.get_or_init(Instant::now) + LONGEST_END).await;
     }
 
     async fn post_once(

@@ -77,6 +77,23 @@ async fn what_was_held_back_is_tried_once_when_the_fleet_is_stopped() {
 }
 
 #[tokio::test]
+async fn last_requests_at_a_frozen_service_have_five_seconds_together() {
+    let (url, memory) = start(Stub::default()).await;
+    let fleet = fleet(&url, 2, |config| config.cast = Cast::All(Scenario::LateSync));
+    let (stop, stopped) = watch::channel(false);
+    let live = Live { tick: Duration::from_millis(2), step_ms: 60_000, lag_ms: 3_600_000, ticks: None };
+    let running = running(&fleet, Some(live), stopped);
+    until(|| memory.lock().unwrap().attempts.len() > 20).await;
+    memory.lock().unwrap().is_frozen = true;
+    let before = memory.lock().unwrap().attempts.len();
+    until(|| memory.lock().unwrap().attempts.len() >= before + 2).await;
+    stop.send(true).unwrap();
+    let result = tokio::time::timeout(2 * SOON, running).await.expect("it ends soon").unwrap().unwrap();
+    assert!(result.failed > 2, "what was held back counts too: {}", result.failed);
+    assert_eq!(memory.lock().unwrap().attempts.len(), before + 2, "nothing is begun once the time is over");
+}
+
+#[tokio::test]
 async fn a_fleet_that_is_stopped_before_it_begins_enrols_and_sends_nothing() {
     let (url, memory) = start(down()).await;
     let (_stop, stopped) = watch::channel(true);

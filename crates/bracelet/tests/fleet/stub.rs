@@ -33,6 +33,8 @@ pub struct Stub {
     pub planned: VecDeque<(&'static str, Reply)>,
     /// Whether every sync is answered 503.
     pub is_down: bool,
+    /// Whether no sync is answered, on connections that stay open.
+    pub is_frozen: bool,
     /// What refusals say about when to come again, s.
     pub retry_after_s: u64,
     /// Bodies of all syncs, accepted or not.
@@ -58,6 +60,8 @@ pub enum Reply {
     Nothing,
     /// The request is done, but the connection ends within the answer.
     CutOff,
+    /// The connection stays open without an answer.
+    Silence,
 }
 
 impl Stub {
@@ -119,6 +123,7 @@ impl Stub {
                 let code = body["user_api_token"].as_str().unwrap().trim_start_matches("user-");
                 (200, json!({"token": format!("{code}.{}", self.tokens)}))
             }
+            SYNC if self.is_frozen => return Reply::Silence,
             SYNC if self.is_down => (503, json!({"message": "down"})),
             SYNC => {
                 let uses = self.uses.entry(bearer.clone()).or_default();
@@ -180,6 +185,7 @@ async fn serve(mut stream: TcpStream, stub: Arc<Mutex<Stub>>) {
             Reply::Json(status, json) => (answer_text(status, &json.to_string(), retry_after_s), true),
             Reply::CutOff => (answer_text(200, "{\"types\": {}}  ", retry_after_s).trim_end().to_owned(), false),
             Reply::Nothing => return,
+            Reply::Silence => std::future::pending().await,
         };
         if stream.write_all(text.as_bytes()).await.is_err() || !is_whole {
             return;

@@ -138,7 +138,7 @@ async fn fleet_ends_when_asked_to_while_its_service_is_frozen() {
     let asked = Instant::now();
     assert!(Command::new("kill").args(["-TERM", &fleet.id().to_string()]).status().unwrap().success());
     fleet.wait().unwrap();
-    // Requests that are under way have five seconds, of the two minutes that they have otherwise.
+    // All requests together have five seconds, of the two minutes that each has otherwise.
     assert!(asked.elapsed() < SOON, "{:?}", asked.elapsed());
     service.signal("-CONT");
 }
