@@ -27,6 +27,11 @@ pub struct Fields {
     errors: FieldFaults,
 }
 
+/// Returns a JSON text without the mark of its byte order, which some programs write and RFC 8259 lets readers skip.
+pub(crate) fn without_mark(json: &[u8]) -> &[u8] {
+    json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json)
+}
+
 /// Returns where a text ceases to be JSON. The parser's own words are those of its inside.
 pub(crate) fn place_of(error: &serde_json::Error) -> String {
     if error.is_eof() {
@@ -99,6 +104,7 @@ fn is_json(request: &Request) -> bool {
 
 impl Fields {
     fn read(bytes: &[u8]) -> Result<Self, BodyRejection> {
+        let bytes = without_mark(bytes);
         // Read again only where reading has failed, so that ordinary bodies pay nothing.
         let read = serde_json::from_slice(bytes).or_else(|error| match with_f64_numbers(bytes) {
             Some(changed) => serde_json::from_slice(&changed),
@@ -293,6 +299,13 @@ mod tests {
             let changed = with_f64_numbers(sound.as_bytes());
             assert_eq!(changed.is_some(), sound.contains(": 1e400"), "{sound}");
         }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped_once_and_at_the_start_only() {
+        assert_eq!(fields("\u{feff}{\"name\": \"\u{feff}a\"}").required_text("name"), "\u{feff}a");
+        assert!(matches!(Fields::read("\u{feff}\u{feff}{}".as_bytes()), Err(BodyRejection::NotJson(_))));
+        assert!(matches!(Fields::read("{}\u{feff}".as_bytes()), Err(BodyRejection::NotJson(_))));
     }
 
     #[test]

@@ -9,11 +9,11 @@ use crate::platform_status::platform_status;
 /// Reason why nobody is taken to be calling.
 #[derive(Debug, thiserror::Error)]
 pub enum CallRejection {
-    /// Nothing says who calls.
-    #[error("there is no credential")]
-    NoCredential,
+    /// Nothing says who calls; with where a credential may be shown.
+    #[error("there is no credential: {0}")]
+    NoCredential(&'static str),
     /// The header is there, but of another scheme.
-    #[error("the Authorization header is not of the Bearer scheme")]
+    #[error("the Authorization header is not of the Bearer scheme: send Authorization: Bearer and the credential")]
     NotBearer,
     /// A header is there more than once: anyone who passed the request on may have looked at another one.
     #[error("the credential is there more than once")]
@@ -31,7 +31,7 @@ impl CallRejection {
     pub(crate) fn status_and_code(&self) -> (StatusCode, String) {
         match self {
             // One status and one code for all: how a credential was wrong helps only those who try some.
-            CallRejection::NoCredential
+            CallRejection::NoCredential(_)
             | CallRejection::NotBearer
             | CallRejection::Repeated
             | CallRejection::NotText => (StatusCode::UNAUTHORIZED, "unauthenticated".to_owned()),
@@ -39,6 +39,13 @@ impl CallRejection {
         }
     }
 }
+
+/// Where an API key may be shown.
+pub(crate) const KEY_PLACES: &str = "send an API key as Authorization: Bearer, as X-Api-Key or as ?token=";
+/// Where a token may be shown.
+pub(crate) const TOKEN_PLACES: &str = "send the token as Authorization: Bearer";
+/// Where a token of the Health Cloud may be shown that the integration API takes.
+pub(crate) const HEALTH_TOKEN_PLACES: &str = "send a token of the Health Cloud as x-health-token";
 
 /// Returns the text of a header; none when it is not there or empty.
 pub(crate) fn header_text<'parts>(parts: &'parts Parts, name: &str) -> Result<Option<&'parts str>, CallRejection> {

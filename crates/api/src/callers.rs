@@ -1,127 +1,153 @@
-//! Who calls: by credential where one is shown, by address where none is, and who has proven to be somebody.
+//! Who may be calling: every credential that a request shows, the address that it comes from, and the credentials that
+//! have proven valid before.
 //!
 //! Nothing of a credential is kept but a hash with a seed of this process.
 
 use std::borrow::Cow;
 use std::hash::BuildHasher;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use axum::http::header::AUTHORIZATION;
-use axum::http::request::Parts;
-use axum::http::{HeaderMap, Uri};
+use axum::http::{HeaderMap, HeaderName, Uri};
 use runtime::{HashSet, Hashing};
 
 use crate::parameters::Parameters;
-use crate::places::Share;
 use crate::portal::cookie::session_cookie;
 
 /// Tables that are locked apart from each other.
 const SHARDS: usize = 16;
-/// Credentials that a shard keeps at most. When it is full, it begins again.
-const LARGEST_SHARD: usize = 8192;
+/// Credentials of one generation that a shard keeps at most.
+const LARGEST_GENERATION: usize = 4096;
+/// Places in which a request can show a credential.
+const PLACES: usize = 5;
 
 /// Distinguishes callers, and knows those whose credential has proven valid. One that was revoked since stays known and
 /// is refused by its extractor: it opens nothing but the way there.
-#[derive(Default)]
 pub(crate) struct Callers {
     hasher: Hashing,
-    known: [Mutex<HashSet<u64>>; SHARDS],
+    session_cookie: &'static str,
+    known: [Mutex<Known>; SHARDS],
 }
 
-/// Whose requests are counted together, and how a first one is settled when its credential has proven valid.
+/// Credentials that have proven valid, in two generations: when the newer one is full, the older one is forgotten. A
+/// credential that is used stays known however many others come.
+#[derive(Default)]
+struct Known {
+    newer: HashSet<u64>,
+    older: HashSet<u64>,
+}
+
+/// Who may be calling. Which of the credentials counts is known only when an extractor has accepted one.
 #[derive(Clone, Copy)]
 pub(crate) struct Caller {
-    /// A hash of the credential.
-    pub credential: Option<u64>,
+    /// Hashes of what may be a credential.
+    credentials: [Option<u64>; PLACES],
     /// A hash of the address, or of the network that it lies in.
     pub address: u64,
 }
 
-/// Set where a credential is found to be valid; until then it holds the caller's share of places for strangers.
-#[derive(Clone, Default)]
-pub(crate) struct Proven(Arc<Proof>);
-
-#[derive(Default)]
-struct Proof {
-    is_set: AtomicBool,
-    share: Mutex<Option<Share>>,
+impl Caller {
+    /// Returns the hashes of what may be a credential.
+    pub(crate) fn credentials(&self) -> impl Iterator<Item = u64> {
+        self.credentials.into_iter().flatten()
+    }
 }
 
 /// With the answer to a caller whose credential is valid, for what accepts connections.
 #[derive(Clone, Copy, Debug)]
 pub struct ProvenCaller;
 
-impl Proven {
-    /// Not proven yet, with a share of a stranger.
-    pub(crate) fn with(share: Option<Share>) -> Self {
-        Proven(Arc::new(Proof { is_set: AtomicBool::new(false), share: Mutex::new(share) }))
-    }
-
-    /// Returns whether the credential of the request has proven valid.
-    pub(crate) fn is_set(&self) -> bool {
-        self.0.is_set.load(Ordering::Relaxed)
-    }
-}
-
-/// Notes that the credential of a request is valid: it gets a count of its own and is no stranger any more.
-pub(crate) fn prove(parts: &Parts) {
-    if let Some(Proven(proof)) = parts.extensions.get::<Proven>() {
-        proof.is_set.store(true, Ordering::Relaxed);
-        // Now and not at the end of the request: the body of an upload may take an hour.
-        drop(proof.share.lock().unwrap_or_else(PoisonError::into_inner).take());
-    }
-}
-
 impl Callers {
-    /// Returns who sends a request.
+    /// Knows nobody yet. `session_cookie` is the name of the cookie that pages bring.
+    pub(crate) fn new(session_cookie: &'static str) -> Self {
+        Callers { hasher: Hashing::default(), session_cookie, known: Default::default() }
+    }
+
+    /// Returns who may be sending a request.
     pub(crate) fn caller(&self, uri: &Uri, headers: &HeaderMap, address: Option<IpAddr>) -> Caller {
-        let credential = credential_of(uri, headers).map(|credential| self.hasher.hash_one(credential));
-        Caller { credential, address: self.hasher.hash_one(address.map(neighbourhood)) }
-    }
-
-    /// Returns whether the credential has proven valid before.
-    pub(crate) fn is_known(&self, caller: Caller) -> bool {
-        caller.credential.is_some_and(|credential| self.shard(credential).contains(&credential))
-    }
-
-    /// Notes that the credential is valid.
-    pub(crate) fn note(&self, caller: Caller) {
-        let Some(credential) = caller.credential else { return };
-        let mut known = self.shard(credential);
-        // Only what is valid comes in here, so nobody else can make the table forget.
-        if known.len() >= LARGEST_SHARD {
-            known.clear();
+        let shown = credentials_of(uri, headers, self.session_cookie);
+        Caller {
+            credentials: shown.map(|credential| credential.map(|credential| self.credential(&credential))),
+            address: self.hasher.hash_one(address.map(neighbourhood)),
         }
-        known.insert(credential);
     }
 
-    fn shard(&self, credential: u64) -> std::sync::MutexGuard<'_, HashSet<u64>> {
+    /// Returns the hash of a credential.
+    pub(crate) fn credential(&self, credential: &[u8]) -> u64 {
+        self.hasher.hash_one(credential)
+    }
+
+    /// Returns whether one of the credentials has proven valid before.
+    pub(crate) fn is_known(&self, caller: Caller) -> bool {
+        caller.credentials().any(|credential| self.shard(credential).contains(credential))
+    }
+
+    /// Notes that a credential is valid.
+    pub(crate) fn note(&self, credential: u64) {
+        self.shard(credential).note(credential);
+    }
+
+    fn shard(&self, credential: u64) -> std::sync::MutexGuard<'_, Known> {
         self.known[credential as usize % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Returns the credential of a request, wherever an extractor may take it from, in the extractors' order. The same
-/// credential written in another way is the same here.
-fn credential_of<'request>(uri: &'request Uri, headers: &'request HeaderMap) -> Option<Cow<'request, [u8]>> {
+impl Known {
+    fn contains(&self, credential: u64) -> bool {
+        self.newer.contains(&credential) || self.older.contains(&credential)
+    }
+
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.newer.len() + self.older.len()
+    }
+
+    fn note(&mut self, credential: u64) {
+        if self.newer.contains(&credential) {
+            return;
+        }
+        if self.newer.len() >= LARGEST_GENERATION {
+            self.older = std::mem::take(&mut self.newer);
+        }
+        self.newer.insert(credential);
+    }
+}
+
+/// Returns what a request shows in each place that an extractor may take a credential from. The same credential
+/// written in another way is the same here.
+fn credentials_of<'request>(
+    uri: &'request Uri,
+    headers: &'request HeaderMap,
+    cookie_name: &str,
+) -> [Option<Cow<'request, [u8]>>; PLACES] {
+    let header = |name: &'static str| {
+        headers.get(HeaderName::from_static(name)).map(|value| Cow::Borrowed(value.as_bytes().trim_ascii()))
+    };
+    let cookie = session_cookie(headers, cookie_name).ok().flatten();
+    [
+        token_of(uri),
+        bearer_of(headers),
+        header("x-api-key"),
+        header("x-health-token"),
+        cookie.map(|cookie| Cow::Borrowed(cookie.as_bytes())),
+    ]
+}
+
+fn token_of(uri: &Uri) -> Option<Cow<'_, [u8]>> {
     let query = uri.query().unwrap_or_default();
     let is_escaped = query.contains(['%', '+']);
     if is_escaped && let Some(token) = Parameters::of(uri).one("token") {
         return Some(Cow::Owned(token.as_bytes().to_vec()));
     }
     let mut tokens = query.split('&').filter_map(|parameter| parameter.strip_prefix("token="));
-    if let Some(token) = tokens.find(|token| !token.is_empty()) {
-        return Some(Cow::Borrowed(token.as_bytes()));
-    }
-    if let Some(value) = headers.get(AUTHORIZATION) {
-        let value = value.as_bytes().trim_ascii();
-        let scheme_end = value.iter().position(|byte| *byte == b' ').unwrap_or(0);
-        return Some(Cow::Borrowed(value[scheme_end..].trim_ascii()));
-    }
-    let header = |name: &str| headers.get(name).map(|value| Cow::Borrowed(value.as_bytes().trim_ascii()));
-    let cookie = || session_cookie(headers).ok().flatten().map(|cookie| Cow::Borrowed(cookie.as_bytes()));
-    ["x-api-key", "x-health-token"].into_iter().find_map(header).or_else(cookie)
+    tokens.find(|token| !token.is_empty()).map(|token| Cow::Borrowed(token.as_bytes()))
+}
+
+fn bearer_of(headers: &HeaderMap) -> Option<Cow<'_, [u8]>> {
+    let value = headers.get(AUTHORIZATION)?.as_bytes().trim_ascii();
+    let scheme_end = value.iter().position(|byte| *byte == b' ').unwrap_or(0);
+    Some(Cow::Borrowed(value[scheme_end..].trim_ascii()))
 }
 
 /// Returns the network of an address: addresses that one customer of a network has at their disposal count together, of
@@ -139,36 +165,54 @@ mod tests {
 
     use super::*;
 
+    const COOKIE: &str = "pulseward_session";
+
     #[test]
     fn who_has_proven_valid_is_known_again() {
-        let callers = Callers::default();
+        let callers = Callers::new(COOKIE);
         let caller = |query: &'static str| callers.caller(&Uri::from_static(query), &HeaderMap::new(), None);
         assert!(!callers.is_known(caller("/?token=a")));
-        callers.note(caller("/?token=a"));
+        callers.note(callers.credential(b"a"));
         assert!(callers.is_known(caller("/other?x=1&token=a")));
         assert!(!callers.is_known(caller("/?token=b")));
-        callers.note(caller("/"));
         assert!(!callers.is_known(caller("/")), "an address alone is never known");
     }
 
     #[test]
-    fn the_credential_is_found_where_extractors_look() {
+    fn who_calls_again_stays_known_and_the_table_does_not_grow() {
+        let callers = Callers::new(COOKIE);
+        let rita = callers.credential(b"rita");
+        for other in 0..400_000_u32 {
+            if other % 1000 == 0 {
+                callers.note(rita);
+            }
+            callers.note(callers.credential(&other.to_be_bytes()));
+            assert!(callers.shard(rita).contains(rita), "{other}");
+        }
+        let kept: usize = callers.known.iter().map(|shard| shard.lock().expect("a lock").len()).sum();
+        assert!(kept <= SHARDS * 2 * LARGEST_GENERATION, "{kept}");
+    }
+
+    #[test]
+    fn credentials_are_found_where_extractors_look() {
         let of = |uri: &'static str, name: &'static str, value: &str| {
             let headers = HeaderMap::from_iter([(HeaderName::from_static(name), value.parse().expect("a header"))]);
-            credential_of(&Uri::from_static(uri), &headers).map(Cow::into_owned)
+            let uri = Uri::from_static(uri);
+            let shown = credentials_of(&uri, &headers, COOKIE);
+            shown.into_iter().flatten().map(|shown| String::from_utf8_lossy(&shown).into_owned()).collect::<Vec<_>>()
         };
-        assert_eq!(of("/?a=1&token=k", "authorization", "Bearer t"), Some(b"k".to_vec()));
+        assert_eq!(of("/?a=1&token=k", "authorization", "Bearer t"), ["k", "t"]);
         for written in ["Bearer t", "bearer   t ", "BEARER t"] {
-            assert_eq!(of("/?token=", "authorization", written), Some(b"t".to_vec()), "{written}");
+            assert_eq!(of("/?token=", "authorization", written), ["t"], "{written}");
         }
         for written in
             ["/?token=pwk_t", "/?token=pwk%5Ft", "/?token=pwk%5ft&a=1", "/?%74oken=pwk_t", "/?a=+&token=pwk_t"]
         {
-            assert_eq!(of(written, "accept", "*/*"), Some(b"pwk_t".to_vec()), "{written}");
+            assert_eq!(of(written, "accept", "*/*"), ["pwk_t"], "{written}");
         }
-        assert_eq!(of("/", "x-api-key", " k "), Some(b"k".to_vec()));
-        assert_eq!(of("/", "x-health-token", "t"), Some(b"t".to_vec()));
-        assert_eq!(of("/", "cookie", "a=1; pulseward_session=s"), Some(b"s".to_vec()));
-        assert_eq!(of("/?tokens=x", "accept", "*/*"), None);
+        assert_eq!(of("/", "x-api-key", " k "), ["k"]);
+        assert_eq!(of("/", "x-health-token", "t"), ["t"]);
+        assert_eq!(of("/", "cookie", "a=1; pulseward_session=s"), ["s"]);
+        assert!(of("/?tokens=x", "accept", "*/*").is_empty());
     }
 }

@@ -3,7 +3,7 @@
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 
-use crate::call_rejection::{CallRejection, header_text};
+use crate::call_rejection::{CallRejection, KEY_PLACES, header_text};
 use crate::parameters::Parameters;
 
 /// Returns the API key of a request, from the first of the three places that has one.
@@ -18,7 +18,7 @@ pub(crate) fn api_key(parts: &Parts) -> Result<String, CallRejection> {
         Some(token) => Some(token),
         None => header_text(parts, "x-api-key")?,
     };
-    header.map(str::to_owned).ok_or(CallRejection::NoCredential)
+    header.map(str::to_owned).ok_or(CallRejection::NoCredential(KEY_PLACES))
 }
 
 /// Returns the token of `Authorization: Bearer`; none without such a header.

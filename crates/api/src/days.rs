@@ -3,7 +3,7 @@
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use futures::Stream;
-use platform::{DayParts, PatientDay, PlatformError};
+use platform::{DayParts, PatientDay, PlatformError, unknown_names};
 use vitals::summary::Section;
 use vitals::zone::LocalDay;
 
@@ -46,7 +46,8 @@ impl DayForm {
         form.parts.extra |= names.len() < parameters.list("types")?.len();
         let unknown: Vec<&str> = names.iter().copied().filter(|name| Section::from_name(name).is_none()).collect();
         if !unknown.is_empty() {
-            return Err(PlatformError::invalid("types", format!("unknown: {}", unknown.join(", "))));
+            let known = Section::ALL.iter().map(|section| section.name()).chain([EXTRA]);
+            return Err(PlatformError::invalid("types", unknown_names(&unknown, known)));
         }
         if is_chosen {
             form.sections = names.into_iter().filter_map(Section::from_name).collect();

@@ -5,11 +5,11 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use platform::{HealthCaller, Researcher, UsersCaller};
 
-use crate::call_rejection::CallRejection;
-use crate::callers::prove;
+use crate::call_rejection::{CallRejection, KEY_PLACES, TOKEN_PLACES};
 use crate::credentials::{api_key, bearer};
 use crate::error::ApiError;
 use crate::portal::researcher_of_cookie;
+use crate::proof::prove;
 use crate::state::ApiState;
 
 /// A call of the integration API. The key comes as `?token=`, as `Authorization: Bearer` or as `X-Api-Key`; a page of
@@ -31,14 +31,14 @@ impl FromRequestParts<ApiState> for ResearcherCall {
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Self::Rejection> {
         let key = match api_key(parts) {
             // Anyone who brings a key means the key, whatever cookie their browser adds.
-            Err(CallRejection::NoCredential) => match researcher_of_cookie(parts, state).await? {
+            Err(CallRejection::NoCredential(_)) => match researcher_of_cookie(parts, state).await? {
                 Some(researcher) => return Ok(ResearcherCall(researcher)),
-                None => return Err(CallRejection::NoCredential.into()),
+                None => return Err(CallRejection::NoCredential(KEY_PLACES).into()),
             },
             key => key?,
         };
         let researcher = state.platform.identity.researcher(&key).await.map_err(CallRejection::Refused)?;
-        prove(parts);
+        prove(parts, &key)?;
         Ok(ResearcherCall(researcher))
     }
 }
@@ -47,9 +47,9 @@ impl FromRequestParts<ApiState> for HealthCall {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Self::Rejection> {
-        let token = bearer(parts)?.ok_or(CallRejection::NoCredential)?;
+        let token = bearer(parts)?.ok_or(CallRejection::NoCredential(TOKEN_PLACES))?;
         let caller = state.platform.identity.health_caller(token).await.map_err(CallRejection::Refused)?;
-        prove(parts);
+        prove(parts, token)?;
         Ok(HealthCall(caller))
     }
 }
@@ -58,9 +58,9 @@ impl FromRequestParts<ApiState> for UsersCall {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Self::Rejection> {
-        let token = bearer(parts)?.ok_or(CallRejection::NoCredential)?;
+        let token = bearer(parts)?.ok_or(CallRejection::NoCredential(TOKEN_PLACES))?;
         let caller = state.platform.identity.users_caller(token).await.map_err(CallRejection::Refused)?;
-        prove(parts);
+        prove(parts, token)?;
         Ok(UsersCall(caller))
     }
 }
@@ -69,7 +69,7 @@ impl<S: Sync> FromRequestParts<S> for BearerToken {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Self::Rejection> {
-        let token = bearer(parts)?.ok_or(CallRejection::NoCredential)?;
+        let token = bearer(parts)?.ok_or(CallRejection::NoCredential(TOKEN_PLACES))?;
         Ok(BearerToken(token.to_owned()))
     }
 }

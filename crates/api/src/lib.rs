@@ -33,6 +33,7 @@ mod person;
 mod places;
 mod platform_status;
 mod portal;
+mod proof;
 mod rate_limit;
 mod raw_rows;
 mod refreshed;

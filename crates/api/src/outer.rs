@@ -5,7 +5,6 @@ pub(crate) mod answers;
 use std::any::Any;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
@@ -28,11 +27,12 @@ use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 
 use self::answers::PROBES;
-use crate::callers::{Caller, Proven, ProvenCaller};
+use crate::callers::{Caller, ProvenCaller};
 use crate::compression;
 use crate::error::{ApiError, ErrorBody};
 use crate::load::NoRoom;
-use crate::rate_limit::{Allowance, RateLimit};
+use crate::proof::Proof;
+use crate::rate_limit::Allowance;
 use crate::state::ApiState;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -111,30 +111,27 @@ async fn surround(State(state): State<ApiState>, request: Request, next: Next) -
     let address = client_address(request.extensions()).0;
     let caller = state.callers.caller(request.uri(), request.headers(), address);
     // Before anything is done for the request: what is over the limit must cost next to nothing.
-    let counted = if PROBES.contains(&route) { None } else { count(&state, caller) };
-    let (response, proven) = match &counted {
-        Some(Counted { allowance: Allowance { retry_after_s: Some(seconds), .. }, .. }) => {
-            (too_many_requests(*seconds), Proven::default())
-        }
-        _ => admit(&state, caller, Route { route, span: &span }, (request, next)).await,
+    let limit = if PROBES.contains(&route) { None } else { state.rate_limit.clone() };
+    let now_ms = limit.as_ref().map_or(0, |_| state.platform.core.now_ms());
+    let proof = Proof::begin(&state.callers, limit, caller, now_ms);
+    let response = match proof.allowance() {
+        Some(Allowance { retry_after_s: Some(seconds), .. }) => too_many_requests(seconds),
+        _ => admit(&state, caller, Route { route, span: &span, proof: &proof }, (request, next)).await,
     };
     // Refusals of extractors and of the router come as plain text; clients are promised JSON with a code.
     let mut response = shape_error(response);
     span.record("status", response.status().as_u16());
     span.in_scope(|| tracing::debug!(status = response.status().as_u16(), "answered"));
     state.metrics.answered(route, &method, response.status(), began.elapsed());
-    let headers = response.headers_mut();
-    if let Some(counted) = counted {
-        // Only now: the handler's extractor has said whether the credential is valid.
-        let allowance = counted.settled(&proven);
-        headers.insert(RATE_LIMIT, HeaderValue::from(allowance.limit));
-        headers.insert(RATE_REMAINING, HeaderValue::from(allowance.remaining));
-    }
-    if proven.is_set() {
-        state.callers.note(caller);
+    if proof.is_set() {
         response.extensions_mut().insert(ProvenCaller);
     }
     let headers = response.headers_mut();
+    // Only now: the handler's extractor has said whose request it is.
+    if let Some(allowance) = proof.allowance() {
+        headers.insert(RATE_LIMIT, HeaderValue::from(allowance.limit));
+        headers.insert(RATE_REMAINING, HeaderValue::from(allowance.remaining));
+    }
     // On every answer, so that a person who reports a fault can name the log lines.
     if let Ok(value) = HeaderValue::from_str(&request_id) {
         headers.insert(REQUEST_ID, value);
@@ -144,49 +141,23 @@ async fn surround(State(state): State<ApiState>, request: Request, next: Next) -
     response
 }
 
-/// A request that the rate limit has counted.
-struct Counted {
-    limit: Arc<RateLimit>,
-    caller: Caller,
-    allowance: Allowance,
-    now_ms: i64,
-}
-
-impl Counted {
-    /// Returns what is left once it is known whether the credential is valid.
-    fn settled(&self, proven: &Proven) -> Allowance {
-        if proven.is_set() {
-            return self.limit.settle(self.caller, self.allowance, self.now_ms);
-        }
-        self.allowance
-    }
-}
-
-/// Counts a request; `None` without a limit.
-fn count(state: &ApiState, caller: Caller) -> Option<Counted> {
-    let limit = state.rate_limit.clone()?;
-    let now_ms = state.platform.core.now_ms();
-    let allowance = limit.take(caller, now_ms);
-    Some(Counted { limit, caller, allowance, now_ms })
-}
-
-/// Route of a request, and the span that it is answered in.
+/// Route of a request, the span that it is answered in, and what is known of its caller.
 struct Route<'request> {
     route: &'request str,
     span: &'request Span,
+    proof: &'request Proof,
 }
 
-/// Answers a request if there is not too much to do already, and whether the caller has proven to be known. Probes are
-/// always answered: a node that is asked too much is not a node that has to be started again.
+/// Answers a request if there is not too much to do already. Probes are always answered: a node that is asked too much is not a node that has to be started again.
 async fn admit(
     state: &ApiState,
     caller: Caller,
-    Route { route, span }: Route<'_>,
+    Route { route, span, proof }: Route<'_>,
     (mut request, next): (Request, Next),
-) -> (Response, Proven) {
+) -> Response {
     let is_probe = PROBES.contains(&route);
     // Refused and not queued: a client that waits for a place holds its connection and its memory meanwhile.
-    let refused = || (ApiError::Overloaded(NoRoom::JustNow).into_response(), Proven::default());
+    let refused = || ApiError::Overloaded(NoRoom::JustNow).into_response();
     let permit = state.places.enter();
     if permit.is_none() && !is_probe {
         return refused();
@@ -196,8 +167,8 @@ async fn admit(
     if is_stranger && share.is_none() {
         return refused();
     }
-    let proven = Proven::with(share);
-    request.extensions_mut().insert(proven.clone());
+    proof.hold(share);
+    request.extensions_mut().insert(proof.clone());
     let is_nowhere = has_nul(request.uri().path());
     let answering = async { if is_nowhere { StatusCode::NOT_FOUND.into_response() } else { next.run(request).await } };
     // A panic is the fault of one request: it answers 500, and the process and all other requests go on.
@@ -205,11 +176,10 @@ async fn admit(
     match permit {
         // What is streamed is under way until it has been sent.
         _ if response.body().size_hint().exact().is_none() => {
-            let body =
-                |body| Body::new(Streamed { body, span: span.clone(), _permit: permit, _proven: proven.clone() });
-            (response.map(body), proven)
+            let body = |body| Body::new(Streamed { body, span: span.clone(), _permit: permit, _proof: proof.clone() });
+            response.map(body)
         }
-        _ => (response, proven),
+        _ => response,
     }
 }
 
@@ -219,7 +189,7 @@ struct Streamed {
     span: Span,
     _permit: Option<OwnedSemaphorePermit>,
     /// With the share of a stranger, as long as the caller is one.
-    _proven: Proven,
+    _proof: Proof,
 }
 
 impl HttpBody for Streamed {

@@ -77,6 +77,9 @@ body! {
         /// Whether the terms of use were agreed to.
         #[schema(example = true)]
         agreement_to_terms_of_use: Option<bool>,
+        /// Present password; required with `email`, since one logs in with it.
+        #[schema(example = "correct horse battery")]
+        password: Option<String>,
     }
 }
 
@@ -121,6 +124,7 @@ impl From<PersonalAttributes> for ProfileChange {
                 // in two ways.
                 time_zone: None,
             },
+            password: None,
             unreadable: FieldFaults::new(),
         }
     }
@@ -132,6 +136,7 @@ impl From<OwnAttributes> for ProfileChange {
         // Not among the shared attributes: staff sets the zone with the attributes of the study, and an agreement is
         // the person's own.
         change.profile.time_zone = sent.time_zone;
+        change.password = sent.password;
         change.person.agreement_to_terms_of_use = sent.agreement_to_terms_of_use;
         change
     }

@@ -6,8 +6,9 @@
 //! guesses.
 //!
 //! A credential has a count of its own only once it has proven valid; until then its requests count for the address
-//! that they come from, or guessing would be free. A first request that proves valid is given back to the address.
-//! Counts are this node's own.
+//! that they come from, or guessing would be free. What a request shows besides, in other places, is no credential of
+//! the request: as soon as one has proven valid, the request counts for that one and no longer
+//! for what it was counted for until then. Counts are this node's own.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -18,7 +19,7 @@ use crate::callers::Caller;
 const MINUTE_MS: i64 = 60_000;
 /// Tables that are locked apart from each other.
 const SHARDS: usize = 16;
-/// Counts that a shard keeps at most. When it is full, those whose minute is over go; without any, all go.
+/// Counts that a shard keeps at most. When it is full, those whose minute is over go.
 const LARGEST_SHARD: usize = 8192;
 
 /// Counts requests.
@@ -45,45 +46,84 @@ pub(crate) struct Allowance {
     pub retry_after_s: Option<u64>,
 }
 
+/// A counted request: which credential or address it counts for, and what is left there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Taken {
+    /// What is left.
+    pub allowance: Allowance,
+    payer: Payer,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Payer {
+    Credential(u64),
+    Address(u64),
+}
+
 impl RateLimit {
     /// Lets so many requests a minute through.
     pub(crate) fn new(per_minute: u32) -> Self {
         RateLimit { per_minute, credentials: Default::default(), addresses: Default::default() }
     }
 
-    /// Counts a request, if there is one left.
-    pub(crate) fn take(&self, caller: Caller, now_ms: i64) -> Allowance {
-        if let Some(credential) = caller.credential {
+    /// Counts a request, if there is one left: for the first credential that has a count and something left, for the
+    /// address where no credential has a count.
+    pub(crate) fn take(&self, caller: Caller, now_ms: i64) -> Taken {
+        let mut spent = None;
+        for credential in caller.credentials() {
             let mut known = shard(&self.credentials, credential);
             // Known credentials never touch the counts of addresses: a hospital is one address and many keys.
-            if let Some(minute) = known.get_mut(&credential) {
-                return minute.take(self.per_minute, now_ms);
-            }
-        }
-        let mut addresses = shard(&self.addresses, caller.address);
-        // Before the entry is made: the table is of a size that an attacker must not choose.
-        make_room(&mut addresses, now_ms);
-        let minute = addresses.entry(caller.address).or_insert(Minute { begin_ms: now_ms, count: 0 });
-        minute.take(self.per_minute, now_ms)
-    }
-
-    /// Settles a request whose credential has proven valid: a first one counts for the credential from here on, and no
-    /// longer for the address. Answers what is left for the credential.
-    pub(crate) fn settle(&self, caller: Caller, taken: Allowance, now_ms: i64) -> Allowance {
-        // What proves itself in another way, such as a form of OAuth, stays with its address.
-        let Some(credential) = caller.credential else { return taken };
-        {
-            let mut known = shard(&self.credentials, credential);
-            if known.contains_key(&credential) {
+            let Some(minute) = known.get_mut(&credential) else { continue };
+            let taken = Taken { allowance: minute.take(self.per_minute, now_ms), payer: Payer::Credential(credential) };
+            if taken.allowance.retry_after_s.is_none() {
                 return taken;
             }
-            make_room(&mut known, now_ms);
-            known.insert(credential, Minute { begin_ms: now_ms, count: 1 });
+            spent.get_or_insert(taken);
         }
-        if let Some(minute) = shard(&self.addresses, caller.address).get_mut(&caller.address) {
+        spent.unwrap_or_else(|| self.take_of_address(caller.address, now_ms))
+    }
+
+    fn take_of_address(&self, address: u64, now_ms: i64) -> Taken {
+        let mut addresses = shard(&self.addresses, address);
+        // Before the entry is made: the table is of a size that an attacker must not choose.
+        if !has_room(&mut addresses, now_ms) {
+            addresses.clear();
+        }
+        let minute = addresses.entry(address).or_insert(Minute { begin_ms: now_ms, count: 0 });
+        Taken { allowance: minute.take(self.per_minute, now_ms), payer: Payer::Address(address) }
+    }
+
+    /// Settles a request whose credential has proven valid: it counts for that credential, and no longer for
+    /// what it was counted for. Returns what is left for the credential. When that is nothing, the request is to be refused, and
+    /// stays counted as it was: a refusal that had to look a credential up is not free.
+    pub(crate) fn settle(&self, taken: Taken, credential: u64, now_ms: i64) -> Taken {
+        let payer = Payer::Credential(credential);
+        if taken.payer == payer {
+            return taken;
+        }
+        let allowance = {
+            let mut known = shard(&self.credentials, credential);
+            // With so many callers in one minute the newest count for their addresses; those who are there stay.
+            if !known.contains_key(&credential) && !has_room(&mut known, now_ms) {
+                return taken;
+            }
+            let minute = known.entry(credential).or_insert(Minute { begin_ms: now_ms, count: 0 });
+            minute.take(self.per_minute, now_ms)
+        };
+        if allowance.retry_after_s.is_none() {
+            self.give_back(taken.payer);
+        }
+        Taken { allowance, payer }
+    }
+
+    fn give_back(&self, payer: Payer) {
+        let (minutes, key) = match payer {
+            Payer::Credential(credential) => (&self.credentials, credential),
+            Payer::Address(address) => (&self.addresses, address),
+        };
+        if let Some(minute) = shard(minutes, key).get_mut(&key) {
             minute.count = minute.count.saturating_sub(1);
         }
-        Allowance { limit: self.per_minute, remaining: self.per_minute.saturating_sub(1), retry_after_s: None }
     }
 }
 
@@ -106,14 +146,12 @@ fn shard<T>(shards: &[Mutex<T>; SHARDS], key: u64) -> std::sync::MutexGuard<'_, 
     shards[key as usize % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn make_room(minutes: &mut HashMap<u64, Minute>, now_ms: i64) {
-    if minutes.len() < LARGEST_SHARD {
-        return;
-    }
-    minutes.retain(|_, minute| (0..MINUTE_MS).contains(&(now_ms - minute.begin_ms)));
+/// Returns whether there is room for one more count, after those whose minute is over have gone where there was none.
+fn has_room(minutes: &mut HashMap<u64, Minute>, now_ms: i64) -> bool {
     if minutes.len() >= LARGEST_SHARD {
-        minutes.clear();
+        minutes.retain(|_, minute| (0..MINUTE_MS).contains(&(now_ms - minute.begin_ms)));
     }
+    minutes.len() < LARGEST_SHARD
 }
 
 #[cfg(test)]
@@ -129,16 +167,20 @@ mod tests {
     const LIMIT: u32 = 3;
 
     /// Callers are kept apart by one table in all tests.
-    static CALLERS: LazyLock<Callers> = LazyLock::new(Callers::default);
+    static CALLERS: LazyLock<Callers> = LazyLock::new(|| Callers::new("session"));
 
     fn caller(query: &str, address: &str) -> Caller {
         let uri: Uri = format!("/v1/groups?{query}").parse().expect("an address");
         CALLERS.caller(&uri, &HeaderMap::new(), Some(address.parse().expect("an address")))
     }
 
+    fn settle(limit: &RateLimit, taken: Taken, credential: &str) -> Allowance {
+        limit.settle(taken, CALLERS.credential(credential.as_bytes()), 0).allowance
+    }
+
     fn take_all(limit: &RateLimit, caller: Caller, now_ms: i64) -> Vec<u32> {
         std::iter::from_fn(|| {
-            let taken = limit.take(caller, now_ms);
+            let taken = limit.take(caller, now_ms).allowance;
             taken.retry_after_s.is_none().then_some(taken.remaining)
         })
         .collect()
@@ -150,8 +192,8 @@ mod tests {
         let someone = caller("", "192.0.2.1");
         assert_eq!(take_all(&limit, someone, 5000), [2, 1, 0]);
         let refused = Allowance { limit: LIMIT, remaining: 0, retry_after_s: Some(60) };
-        assert_eq!(limit.take(someone, 5000), refused);
-        assert_eq!(limit.take(someone, 64_999).retry_after_s, Some(1));
+        assert_eq!(limit.take(someone, 5000).allowance, refused);
+        assert_eq!(limit.take(someone, 64_999).allowance.retry_after_s, Some(1));
         assert_eq!(take_all(&limit, someone, 65_000), [2, 1, 0]);
         assert_eq!(take_all(&limit, someone, 1000), [2, 1, 0], "the clock was set back");
     }
@@ -160,11 +202,14 @@ mod tests {
     fn a_guess_counts_for_its_address() {
         let limit = RateLimit::new(LIMIT);
         for guess in 0..LIMIT {
-            assert_eq!(limit.take(caller(&format!("token=guess{guess}"), "192.0.2.1"), 0).retry_after_s, None);
+            assert_eq!(
+                limit.take(caller(&format!("token=guess{guess}"), "192.0.2.1"), 0).allowance.retry_after_s,
+                None
+            );
         }
         for who in ["token=another", "", "token=&token=x"] {
-            assert!(limit.take(caller(who, "192.0.2.1"), 0).retry_after_s.is_some(), "{who}");
-            assert!(limit.take(caller(who, "192.0.2.2"), 0).retry_after_s.is_none(), "{who}");
+            assert!(limit.take(caller(who, "192.0.2.1"), 0).allowance.retry_after_s.is_some(), "{who}");
+            assert!(limit.take(caller(who, "192.0.2.2"), 0).allowance.retry_after_s.is_none(), "{who}");
         }
     }
 
@@ -172,16 +217,43 @@ mod tests {
     fn a_valid_credential_has_a_count_of_its_own_from_every_address() {
         let limit = RateLimit::new(LIMIT);
         for key in ["a", "b", "c", "d", "e"] {
-            let key = caller(&format!("x=1&token={key}"), "192.0.2.1");
-            let taken = limit.take(key, 0);
-            assert_eq!(limit.settle(key, taken, 0).remaining, 2);
-            let again = limit.take(key, 0);
-            assert_eq!(limit.settle(key, again, 0).remaining, 1, "settling a second time changes nothing");
+            let who = caller(&format!("x=1&token={key}"), "192.0.2.1");
+            assert_eq!(settle(&limit, limit.take(who, 0), key).remaining, 2);
+            assert_eq!(settle(&limit, limit.take(who, 0), key).remaining, 1, "settling a second time changes nothing");
         }
         let elsewhere = caller("token=a", "192.0.2.9");
         assert_eq!(take_all(&limit, elsewhere, 0), [0]);
         let nobody = caller("", "192.0.2.1");
         assert_eq!(take_all(&limit, nobody, 0), [2, 1, 0], "what proved valid was given back");
+    }
+
+    #[test]
+    fn a_valid_credential_is_counted_whatever_else_the_request_shows() {
+        let limit = RateLimit::new(LIMIT);
+        let mut remaining = Vec::new();
+        for junk in 0..LIMIT {
+            let taken = limit.take(caller(&format!("token=junk{junk}"), "192.0.2.1"), 0);
+            remaining.push(settle(&limit, taken, "good").remaining);
+        }
+        assert_eq!(remaining, [2, 1, 0]);
+        let over = settle(&limit, limit.take(caller("token=junk", "192.0.2.1"), 0), "good");
+        assert_eq!(over.retry_after_s, Some(60));
+        assert_eq!(take_all(&limit, caller("", "192.0.2.1"), 0), [1, 0], "the refused one stays the address's");
+        let kept: usize = limit.credentials.iter().map(|shard| shard.lock().expect("a lock").len()).sum();
+        assert_eq!(kept, 1, "no junk has a count");
+    }
+
+    #[test]
+    fn callers_with_a_count_keep_it_when_the_table_is_full() {
+        let limit = RateLimit::new(LIMIT);
+        let who = caller("token=first", "192.0.2.1");
+        assert_eq!(settle(&limit, limit.take(who, 0), "first").remaining, 2);
+        for number in 0..400_000_u32 {
+            let address = IpAddr::from(std::net::Ipv4Addr::from_bits(number));
+            let taken = limit.take(CALLERS.caller(&Uri::from_static("/"), &HeaderMap::new(), Some(address)), 0);
+            limit.settle(taken, CALLERS.credential(&number.to_be_bytes()), 0);
+        }
+        assert_eq!(limit.take(who, 0).allowance.remaining, 1);
     }
 
     #[test]

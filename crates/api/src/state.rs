@@ -10,6 +10,7 @@ use super::callers::Callers;
 use super::load::UploadMemory;
 use super::metrics::counted::Metrics;
 use super::places::Places;
+use super::portal::cookie::session_cookie_name;
 use super::rate_limit::RateLimit;
 
 /// State that every handler may use. Clones share it.
@@ -29,6 +30,8 @@ pub struct Shared {
     pub metrics: Metrics,
     pub(crate) rate_limit: Option<Arc<RateLimit>>,
     pub(crate) callers: Arc<Callers>,
+    /// Name of the cookie that pages bring.
+    pub(crate) session_cookie: &'static str,
     pub(crate) places: Places,
     pub(crate) uploads: UploadMemory,
     /// Streams of events, which last: they may not take all places of requests.
@@ -38,11 +41,13 @@ pub struct Shared {
 impl ApiState {
     /// Returns the service with limits to what is asked of it.
     pub fn new(platform: Platform, limits: Limits) -> Self {
+        let session_cookie = session_cookie_name(&platform.core.settings().integration_url);
         ApiState(Arc::new(Shared {
             platform,
             metrics: Metrics::default(),
             rate_limit: limits.requests_per_minute.map(|per_minute| Arc::new(RateLimit::new(per_minute))),
-            callers: Arc::default(),
+            callers: Arc::new(Callers::new(session_cookie)),
+            session_cookie,
             places: Places::new(limits.requests_at_once),
             // At most half: boards that stay open all day may not shut out the requests of apps. The semaphore panics above
             // its largest number.

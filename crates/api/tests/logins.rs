@@ -5,6 +5,8 @@ mod back_off;
 mod common;
 #[path = "logins/names.rs"]
 mod names;
+#[path = "logins/passwords.rs"]
+mod passwords;
 
 use common::{Answer, Enrolled, PASSWORD, Story, text};
 use platform::{Cloud, NewApiKey};

@@ -226,7 +226,8 @@ async fn staff_corrects_a_patient() {
 
     let taken = story.ask("PUT", &format!("{path}/profile"), &key, json!({"email": "ada@example.org"})).await;
     assert_eq!(taken.error(), (409, "duplicate_email"));
-    let taken = story.ask("PATCH", "/users/me", &token, json!({"email": "ada@example.org"})).await;
+    let own = json!({"email": "ada@example.org", "password": PASSWORD});
+    let taken = story.ask("PATCH", "/users/me", &token, own).await;
     assert_eq!(taken.error(), (409, "duplicate_email"));
     let wrong = json!({"email": "grace", "birthday": "2030-01-01", "height": 3});
     let refused = story.ask("PUT", &format!("{path}/profile"), &key, wrong).await;

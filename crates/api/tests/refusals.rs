@@ -37,6 +37,15 @@ async fn nobody_gets_in_without_a_credential() {
         assert_eq!(answer.header("x-request-id").len(), 16, "{path}");
         assert_eq!(story.get_as(path, "pwk_wrong").await.error(), (401, "unauthenticated"), "{path}");
     }
+    for (path, place) in [
+        ("/integration/v1/groups", "X-Api-Key"),
+        ("/integration/v1/user-devices", "x-health-token"),
+        ("/users/me", "Authorization: Bearer"),
+        ("/health/user-summaries", "Authorization: Bearer"),
+    ] {
+        let message = text(&story.get(path).await.body["message"]);
+        assert!(message.contains(place), "{path} says where its credential goes: {message}");
+    }
     let wrong = story.get_as("/users/me", "wrong").await;
     assert_eq!(wrong.header("www-authenticate"), "Bearer realm=\"pulseward\", error=\"invalid_token\"");
     assert_eq!(story.get("/users/me").await.header("www-authenticate"), "Bearer realm=\"pulseward\"");

@@ -202,7 +202,9 @@ async fn only_the_sections_asked_for_are_shown() {
     }
     let unknown = study.story.get(&study.path(&grace, "2025-11-20", "&types[]=spo2&types[]=mood")).await;
     assert_eq!(unknown.error(), (422, "invalid"));
-    assert_eq!(unknown.body["errors"], json!({"types": ["unknown: mood"]}));
+    let known = "activity, service_sleep, heart_rate, non_invasive_blood_pressure, recovery, respiration_rate, sleep, spo2, \
+        stress, stress_continuous, temperature or extra";
+    assert_eq!(unknown.body["errors"], json!({"types": [format!("unknown: mood; must be {known}")]}));
     for date in ["2025-11-31", "2025-2-3", "today", "20251120", "2025-11-20T00:00:00Z"] {
         let wrong = study.story.get(&study.path(&grace, date, "")).await;
         assert_eq!(wrong.error(), (422, "invalid"), "{date}");

@@ -20,7 +20,7 @@ mod upkeep;
 
 pub use crate::core::access::{Entrance, Readable, Researcher, SCOPE_MISSING};
 pub use crate::core::audit::Action;
-pub use crate::core::checks::integer_of;
+pub use crate::core::checks::{alternatives, integer_of, unknown_names};
 pub use crate::core::error::{FieldFaults, PlatformError, Result};
 pub use crate::core::ids::hex;
 pub use crate::core::person::Person;

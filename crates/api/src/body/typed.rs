@@ -2,6 +2,7 @@
 
 use axum::extract::{FromRequest, Request};
 use jiff::Timestamp;
+use platform::alternatives;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use utoipa::openapi::RefOr;
@@ -166,18 +167,9 @@ impl<T: Choice> FieldValue for Option<Name<T>> {
         let text = fields.text(name)?;
         let found = T::ALL.iter().find(|value| value.name() == text);
         if found.is_none() {
-            fields.note(name, &format!("must be {}", alternatives::<T>()));
+            fields.note(name, &format!("must be {}", alternatives(T::ALL.iter().map(|value| value.name()))));
         }
         found.copied().map(Name)
-    }
-}
-
-/// Returns the names of a choice as a sentence has them: `a, b or c`.
-fn alternatives<T: Choice>() -> String {
-    let names: Vec<&str> = T::ALL.iter().map(|value| value.name()).collect();
-    match names.split_last() {
-        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
-        _ => names.concat(),
     }
 }
 

@@ -20,7 +20,8 @@ pub(super) fn schemes() -> Value {
         "api_key_bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "pwk_…",
             "description": "API key of a researcher."},
         "portal_cookie": {"type": "apiKey", "in": "cookie", "name": SESSION_COOKIE,
-            "description": "Session of a page of the portal."},
+            "description": "Session of a page of the portal; the name is `__Host-pulseward_session` where the public address is \
+            https."},
         CSRF_TOKEN: {"type": "apiKey", "in": "header", "name": "X-CSRF-Token",
             "description": "What a session says of itself, so that no other site can act in its name. The integration \
             API asks for it with every method, the portal's own routes with those that change something."},

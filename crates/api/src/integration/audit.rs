@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::get;
-use platform::{Action, PlatformError};
+use platform::{Action, PlatformError, alternatives};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use store::AuditEntry;
@@ -115,7 +115,9 @@ async fn list(
 }
 
 fn action_of(code: &str) -> std::result::Result<Action, PlatformError> {
-    Action::of_code(code).ok_or_else(|| PlatformError::invalid("action_type", "is not an action code"))
+    let known = || alternatives(Action::ALL.iter().map(|action| action.code()));
+    let unknown = || PlatformError::invalid("action_type", format!("is not an action code: must be {}", known()));
+    Action::of_code(code).ok_or_else(unknown)
 }
 
 /// Was removed: the other address answers the same. It is no part of the document, as it never does anything.

@@ -9,9 +9,9 @@ use store::Device;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::call_rejection::{CallRejection, header_text};
-use crate::callers::prove;
+use crate::call_rejection::{CallRejection, HEALTH_TOKEN_PLACES, header_text};
 use crate::error::{ApiError, ErrorBody, Result};
+use crate::proof::prove;
 use crate::state::ApiState;
 use crate::times::iso_ms;
 
@@ -29,9 +29,9 @@ impl FromRequestParts<ApiState> for HealthTokenCall {
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self> {
         // This header alone, as the specification has it: with a key in addition, one request would
         // have two callers.
-        let token = header_text(parts, "x-health-token")?.ok_or(CallRejection::NoCredential)?;
+        let token = header_text(parts, "x-health-token")?.ok_or(CallRejection::NoCredential(HEALTH_TOKEN_PLACES))?;
         let caller = state.platform.identity.health_caller(token).await.map_err(CallRejection::Refused)?;
-        prove(parts);
+        prove(parts, token)?;
         Ok(HealthTokenCall(caller))
     }
 }

@@ -2,8 +2,8 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use platform::PlatformError;
 use platform::exports::{ArchiveCompression, ArchiveFormat, ExportProgress, ExportRequest, ExportStatus};
+use platform::{PlatformError, alternatives};
 use serde::Serialize;
 use store::ExportStage;
 use utoipa::openapi::schema::{Array, ArrayBuilder, ObjectBuilder, SchemaType, Type};
@@ -184,7 +184,10 @@ impl FieldValue for DataTypes {
             match DataType::from_name(&text) {
                 Some(data_type) => types.push(data_type),
                 // Without the entry itself: it can be as long as the body.
-                None => fields.note(name, "has an entry that is no data type"),
+                None => {
+                    let known = alternatives(DataType::ALL.iter().map(|data_type| data_type.name()));
+                    fields.note(name, &format!("has an entry that is no data type: must be {known}"));
+                }
             }
         }
         DataTypes(types)

@@ -7,7 +7,9 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use futures::StreamExt;
-use platform::{Enrolled, PatientColumns, PatientRow, PlatformError, ROWS_AT_ONCE, Readable, VoucherCheck};
+use platform::{
+    Enrolled, PatientColumns, PatientRow, PlatformError, ROWS_AT_ONCE, Readable, VoucherCheck, unknown_names,
+};
 use runtime::HashSet;
 use serde::Serialize;
 use store::{Gender, GroupCode, PatientState};
@@ -40,7 +42,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 const PARTS_AHEAD: usize = 2;
 
 /// The names that `fields[]` knows.
-pub(crate) const FIELD_NAMES: [&str; 20] = [
+pub(crate) const FIELD_NAMES: [&str; 21] = [
     "_id",
     "uuid",
     "first_name",
@@ -59,9 +61,12 @@ pub(crate) const FIELD_NAMES: [&str; 20] = [
     "device",
     "code",
     "latest_values",
+    TIME_ZONE,
     "voucher_created_at",
     "voucher_expires_at",
 ];
+/// Beyond the specification, and shown only where it is named.
+const TIME_ZONE: &str = "time_zone";
 
 /// Fields of the person.
 const PERSON_FIELDS: [&str; 5] = ["first_name", "last_name", "country", "customer_tag", "external_patient_id"];
@@ -132,6 +137,10 @@ pub(super) struct PatientBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = 2)]
     hair_density: Option<i64>,
+    /// IANA name; only where `fields[]` names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "Europe/Zurich")]
+    time_zone: Option<String>,
     /// Voucher code, while `pre_created`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "K7QXM2PA")]
@@ -264,7 +273,7 @@ impl Wanted {
         unknown.sort_unstable();
         // Refused and not ignored: a misspelt field would look like a patient without it.
         if !unknown.is_empty() {
-            return Err(PlatformError::invalid("fields", format!("unknown: {}", unknown.join(", "))));
+            return Err(PlatformError::invalid("fields", unknown_names(&unknown, FIELD_NAMES)));
         }
         Ok(Wanted { named, latest_values: parameters.flag("with_latest_values")? })
     }
@@ -284,7 +293,7 @@ impl Wanted {
             // Databases are asked only for what is shown: a list of uuids and states never touches the health
             // database.
             person: PERSON_FIELDS.iter().any(|field| self.has(field)),
-            profile: PROFILE_FIELDS.iter().any(|field| self.has(field)),
+            profile: PROFILE_FIELDS.iter().any(|field| self.has(field)) || self.names(TIME_ZONE),
             device: self.has("device"),
             // By its own parameter only: it is the one column that changes with every sync.
             latest_values: self.latest_values,
@@ -313,6 +322,7 @@ impl Wanted {
             external_patient_id: person.external_patient_id.filter(|_| self.has("external_patient_id")),
             state: patient.map(|patient| patient.state.name()).filter(|_| self.has("state")),
             hair_density: profile.hair_density.filter(|_| self.has("hair_density")),
+            time_zone: profile.time_zone.filter(|_| self.names(TIME_ZONE)),
             code: voucher.map(|patient| patient.voucher_code.clone()).filter(|_| self.has("code")),
             voucher_created_at: voucher.filter(|_| self.names("voucher_created_at")).map(|one| iso_ms(one.created_ms)),
             voucher_expires_at: voucher

@@ -9,10 +9,10 @@ use platform::{Identity, PlatformError, Researcher};
 
 use super::cookie::session_cookie;
 use crate::call_rejection::{CallRejection, header_text};
-use crate::callers::prove;
 use crate::credentials::api_key;
 use crate::error::{ApiError, Result};
 use crate::parameters::Parameters;
+use crate::proof::prove;
 use crate::state::ApiState;
 
 /// Header that a page sends along with whatever changes something, and with every call of the integration API.
@@ -47,10 +47,10 @@ pub(crate) enum Credential {
 impl Credential {
     /// Returns the credential of a request. An API key first: anyone who brings one means it, whatever cookie their
     /// browser adds.
-    fn of(parts: &Parts) -> Result<Self> {
+    fn of(parts: &Parts, state: &ApiState) -> Result<Self> {
         match api_key(parts) {
-            Err(CallRejection::NoCredential) => {
-                let cookie = session_cookie(&parts.headers)?.ok_or_else(session_expired)?;
+            Err(CallRejection::NoCredential(_)) => {
+                let cookie = session_cookie(&parts.headers, state.session_cookie)?.ok_or_else(session_expired)?;
                 Ok(Credential::Cookie(cookie.to_owned()))
             }
             key => Ok(Credential::Key(key?)),
@@ -119,13 +119,13 @@ impl FromRequestParts<ApiState> for StreamCall {
 }
 
 async fn reader(parts: &Parts, state: &ApiState, presence: Presence) -> Result<(Researcher, Credential)> {
-    let credential = Credential::of(parts)?;
+    let credential = Credential::of(parts, state)?;
     let researcher = match &credential {
         Credential::Cookie(_) => caller(parts, state, presence).await?.researcher()?,
         // Looked up here and not by `Credential::researcher`, so that the caller hears why the key is refused.
         Credential::Key(key) => {
             let researcher = state.platform.identity.researcher(key).await.map_err(CallRejection::Refused)?;
-            prove(parts);
+            prove(parts, key)?;
             researcher
         }
     };
@@ -136,7 +136,7 @@ async fn reader(parts: &Parts, state: &ApiState, presence: Presence) -> Result<(
 /// method: an address of the integration API is made to be called from anywhere, so that it is a page's call has to be
 /// shown.
 pub(crate) async fn researcher_of_cookie(parts: &Parts, state: &ApiState) -> Result<Option<Researcher>> {
-    if session_cookie(&parts.headers)?.is_none() {
+    if session_cookie(&parts.headers, state.session_cookie)?.is_none() {
         return Ok(None);
     }
     let caller = caller(parts, state, presence(parts)).await?;
@@ -148,9 +148,9 @@ pub(crate) async fn researcher_of_cookie(parts: &Parts, state: &ApiState) -> Res
 }
 
 async fn caller(parts: &Parts, state: &ApiState, presence: Presence) -> Result<PortalCaller> {
-    let Some(cookie) = session_cookie(&parts.headers)? else { return Err(session_expired()) };
+    let Some(cookie) = session_cookie(&parts.headers, state.session_cookie)? else { return Err(session_expired()) };
     let caller = state.platform.identity.portal_caller(cookie, presence).await?.ok_or_else(session_expired)?;
-    prove(parts);
+    prove(parts, cookie)?;
     Ok(caller)
 }
 

@@ -7,16 +7,32 @@ use cookie::{Cookie, SameSite};
 
 use crate::call_rejection::CallRejection;
 
-/// The cookie of a session.
+/// Name of the cookie of a session.
 pub(crate) const SESSION_COOKIE: &str = "pulseward_session";
+/// The same where the public address is https. Browsers take a cookie with this prefix only from the host itself, over
+/// TLS: neither a neighbouring host nor a page over plain HTTP can plant one.
+pub(crate) const SECURE_SESSION_COOKIE: &str = "__Host-pulseward_session";
 
-/// Returns the value of the cookie.
-pub(crate) fn session_cookie(headers: &HeaderMap) -> Result<Option<&str>, CallRejection> {
+/// Returns the name of the cookie below a public address, the only one that is honoured there.
+pub(crate) fn session_cookie_name(public_url: &str) -> &'static str {
+    // By the configured address: behind a proxy the connection itself is plain.
+    if is_secure(public_url) { SECURE_SESSION_COOKIE } else { SESSION_COOKIE }
+}
+
+fn is_secure(public_url: &str) -> bool {
+    public_url.starts_with("https://")
+}
+
+/// Returns the value of the cookie of a name.
+pub(crate) fn session_cookie<'headers>(
+    headers: &'headers HeaderMap,
+    name: &str,
+) -> Result<Option<&'headers str>, CallRejection> {
     let mut found = None;
     for header in headers.get_all(COOKIE) {
         let text = header.to_str().map_err(|_| CallRejection::NotText)?;
         for cookie in Cookie::split_parse(text).flatten() {
-            let Some(value) = cookie.value_raw().filter(|_| cookie.name() == SESSION_COOKIE) else { continue };
+            let Some(value) = cookie.value_raw().filter(|_| cookie.name() == name) else { continue };
             // A neighbouring host can set a second cookie of this name, and browsers say nothing of where each comes
             // from.
             if !value.is_empty() && found.replace(value).is_some() {
@@ -41,9 +57,8 @@ pub(super) fn closed(public_url: &str) -> String {
 }
 
 fn with_value<'value>(public_url: &str, value: &'value str) -> Cookie<'value> {
-    // By the configured address: behind a proxy the connection itself is plain.
-    let is_secure = public_url.starts_with("https://");
-    let cookie = Cookie::build((SESSION_COOKIE, value)).path("/").http_only(true).secure(is_secure);
+    let cookie = Cookie::build((session_cookie_name(public_url), value)).path("/").http_only(true);
+    let cookie = cookie.secure(is_secure(public_url));
     // Strict: no address of another site may open a page as somebody who is signed in.
     cookie.same_site(SameSite::Strict).build()
 }
@@ -57,7 +72,7 @@ mod tests {
         for cookie in cookies {
             headers.append(COOKIE, cookie.parse().expect("a header"));
         }
-        session_cookie(&headers).map(|value| value.map(str::to_owned)).map_err(drop)
+        session_cookie(&headers, SESSION_COOKIE).map(|value| value.map(str::to_owned)).map_err(drop)
     }
 
     #[test]
@@ -70,5 +85,20 @@ mod tests {
         }
         assert!(found(&["pulseward_session=x; pulseward_session=y"]).is_err());
         assert!(found(&["pulseward_session=x", "pulseward_session=x"]).is_err());
+    }
+
+    #[test]
+    fn https_has_a_cookie_of_this_host_alone() {
+        let (opened, closed) = (opened("https://a.example/integration", "x"), closed("https://a.example/integration"));
+        for (cookie, pair) in [(&opened, "__Host-pulseward_session=x"), (&closed, "__Host-pulseward_session=")] {
+            let parts: Vec<&str> = cookie.split("; ").collect();
+            assert_eq!(parts[0], pair);
+            assert!(parts.contains(&"Secure") && parts.contains(&"Path=/"), "{cookie}");
+            assert!(!cookie.contains("Domain"), "{cookie}");
+        }
+        let mut headers = HeaderMap::new();
+        headers.append(COOKIE, "pulseward_session=planted; __Host-pulseward_session=x".parse().expect("a header"));
+        let name = session_cookie_name("https://a.example/integration");
+        assert_eq!(session_cookie(&headers, name).ok().flatten(), Some("x"));
     }
 }

@@ -2,11 +2,12 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use platform::PlatformError;
 use platform::portal::{Chart, Gap, Series, SeriesColumn, SeriesRequest, channel_name};
+use platform::{PlatformError, unknown_names};
 use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use vitals::registry::DataType;
 
 use super::caller::PortalCall;
 use crate::error::{ErrorBody, Result};
@@ -164,7 +165,18 @@ fn read_request(parameters: &Parameters) -> std::result::Result<SeriesRequest, P
     let mut columns = Vec::new();
     for name in parameters.list("series")? {
         let column = SeriesColumn::parse(name);
-        columns.push(column.ok_or_else(|| PlatformError::invalid("series", format!("unknown: {name}")))?);
+        columns.push(column.ok_or_else(|| {
+            PlatformError::invalid("series", unknown_names(&[name], known_series().iter().map(String::as_str)))
+        })?);
     }
     Ok(SeriesRequest { from_ms: time_ms("from")?, to_ms: time_ms("to")?, points, columns })
+}
+
+/// Returns the names of all columns of numbers, each of all its channels.
+fn known_series() -> Vec<String> {
+    let of_type = |data_type: DataType| {
+        let numbers = data_type.columns().iter().filter(|column| !column.is_text());
+        numbers.map(move |column| format!("{}.{}", data_type.name(), column.name))
+    };
+    DataType::ALL.into_iter().flat_map(of_type).collect()
 }

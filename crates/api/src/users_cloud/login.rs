@@ -128,9 +128,22 @@ pub(super) struct UserBody {
     /// Whether the password was set by staff and is to be changed.
     #[schema(example = false)]
     must_change_password: bool,
+    /// IANA name of a patient's time zone, where it is known; in answers about the caller only, not in those of a login.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "Europe/Zurich")]
+    time_zone: Option<String>,
 }
 
 impl UserBody {
+    /// Returns the caller, with what a login leaves out.
+    pub(super) fn of_caller(owner: Owner) -> Self {
+        let time_zone = match &owner {
+            Owner::Patient(patient) => patient.profile.time_zone.clone(),
+            Owner::Account(_) => None,
+        };
+        UserBody { time_zone, ..owner.into() }
+    }
+
     fn of_patient(owner: PatientOwner) -> Self {
         let PatientOwner { patient, person, profile, customer_code } = owner;
         UserBody {

@@ -10,6 +10,7 @@ use super::login::UserBody;
 use crate::body::typed::Sent;
 use crate::error::{ErrorBody, Result};
 use crate::extract::UsersCall;
+use crate::outer::ClientAddress;
 use crate::person::{OwnProfileChange, ReceiptBody};
 use crate::state::ApiState;
 
@@ -18,27 +19,29 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(read, change, erase))
 }
 
-/// Returns the caller, as a login returns them.
+/// Returns the caller, as a login returns them, and a patient's time zone.
 #[utoipa::path(get, path = "/me", tag = "users",
     security(("users_token" = [])),
     responses((status = 200, body = UserBody), (status = 401, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn read(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<Json<UserBody>> {
-    Ok(Json(state.platform.identity.owner(&caller.user).await?.into()))
+    Ok(Json(UserBody::of_caller(state.platform.identity.owner(&caller.user).await?)))
 }
 
-/// Changes the caller's own attributes. An account has only its names here.
+/// Changes the caller's own attributes. Another e-mail needs the present password as well. An account has only its names
+/// here.
 #[utoipa::path(patch, path = "/me", tag = "users", security(("users_token" = [])),
     request_body = OwnProfileChange,
     responses((status = 200, body = UserBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
     (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 415, body = ErrorBody),
-    (status = 422, body = ErrorBody)))]
+    (status = 422, body = ErrorBody), (status = 429, body = ErrorBody)))]
 async fn change(
     State(state): State<ApiState>,
+    address: ClientAddress,
     UsersCall(caller): UsersCall,
     Sent { body, faults }: Sent<OwnProfileChange>,
 ) -> Result<Json<UserBody>> {
     let change = ProfileChange { unreadable: faults.into_faults(), ..body.into() };
-    Ok(Json(state.platform.people.change_self(&caller, change).await?.into()))
+    Ok(Json(UserBody::of_caller(state.platform.people.change_self(&caller, change, &address.text()).await?)))
 }
 
 /// Erases the caller with everything that was measured of them, for good. An account cannot go (409 `last_manager`)

@@ -1,5 +1,6 @@
 //! The rate limit on every cloud: what it counts, what it leaves out, and what it says.
 
+use api::ClientAddress;
 use axum::body::Body;
 use axum::http::Request;
 use serde_json::{Value, json};
@@ -111,4 +112,64 @@ async fn key_is_one_caller_in_all_three_places() {
         left.extend(answers.iter().map(|answer| rate(answer).2.parse::<i64>().expect("a number")));
     }
     assert_eq!(left, [9, 8, 7, 6, 5, 4]);
+}
+
+/// Sends a GET with headers, from an address.
+async fn get_with(story: &Story, path: &str, headers: &[(&'static str, &str)], address: &str) -> u16 {
+    let mut request = Request::get(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let mut request = request.body(Body::empty()).expect("a request");
+    request.extensions_mut().insert(ClientAddress(Some(address.parse().expect("an address"))));
+    story.send(request).await.status.as_u16()
+}
+
+#[tokio::test]
+async fn rubbish_next_to_a_valid_credential_gives_no_further_minute() {
+    let story = Story::begin_with(limited(20)).await;
+    let key = story.key_of("rita@study.example", Role::Researcher).await;
+    let group = story.group(&key).await;
+    let patient = story.patient(&key, &group, Value::Null).await;
+    story.pass_ms(60_000);
+    let (users, health) = (format!("Bearer {}", patient.users_token), format!("Bearer {}", patient.health_token));
+    let summaries = "/health/user-summaries?date_from=2025-11-20&date_to=2025-11-20";
+    let devices = "/integration/v1/user-devices?x=1";
+    let cases: [(&str, (&'static str, &str), &str); 3] = [
+        ("/users/me?x=1", ("authorization", &users), "192.0.2.1"),
+        (summaries, ("authorization", &health), "192.0.2.2"),
+        (devices, ("x-health-token", &patient.health_token), "192.0.2.3"),
+    ];
+    for (path, credential, address) in cases {
+        story.pass_ms(60_000);
+        let mut answered = 0;
+        for guess in 0..60 {
+            let junk = format!("junk{guess}");
+            let headers = [credential, ("x-api-key", &junk), ("cookie", "pulseward_session=junk")];
+            let status = get_with(&story, &format!("{path}&token={junk}"), &headers, address).await;
+            assert!(status == 200 || status == 429, "{path}: {status}");
+            answered += u32::from(status == 200);
+        }
+        assert_eq!(answered, 20, "{path}");
+        assert_eq!(get_with(&story, path, &[credential], address).await, 429, "{path}: it is the same minute");
+        assert_eq!(get_with(&story, "/openapi.json", &[], address).await, 200, "{path}: nothing is the address's");
+    }
+}
+
+#[tokio::test]
+async fn two_valid_credentials_count_for_the_one_that_the_route_checks() {
+    let story = Story::begin_with(limited(20)).await;
+    let key = story.key_of("rita@study.example", Role::Researcher).await;
+    let group = story.group(&key).await;
+    let patient = story.patient(&key, &group, Value::Null).await;
+    story.pass_ms(60_000);
+    let bearer = format!("Bearer {}", patient.users_token);
+    let mut answered = 0;
+    for _ in 0..30 {
+        let path = format!("/users/me?token={key}");
+        answered += u32::from(get_with(&story, &path, &[("authorization", &bearer)], "192.0.2.1").await == 200);
+    }
+    assert_eq!(answered, 20);
+    let path = format!("/integration/v1/groups?token={key}");
+    assert_eq!(get_with(&story, &path, &[], "192.0.2.1").await, 200, "the key has paid for tries alone");
 }

@@ -67,7 +67,12 @@ async fn staff_sets_every_attribute_up_to_its_limits() {
 async fn patients_set_their_own_attributes_up_to_the_same_limits() {
     let study = Study::begin().await;
     let token = &study.grace.users_token;
-    let change = async |body: Value| study.story.ask("PATCH", "/users/me", token, body).await;
+    let change = async |mut body: Value| {
+        if body.get("email").is_some() {
+            body["password"] = json!(PASSWORD);
+        }
+        study.story.ask("PATCH", "/users/me", token, body).await
+    };
     let own = async || study.story.get_as("/users/me", token).await.ok();
     for Limit { field, taken, refused } in limits() {
         for value in taken {
@@ -212,4 +217,39 @@ async fn what_staff_has_entered_before_stays_where_the_patient_says_nothing() {
     let row = rows.as_array().expect("a list").iter().find(|row| row["uuid"] == *uuid).expect("a row").clone();
     assert_eq!((&row["height"], &row["weight"]), (&json!(170.0), &json!(58.0)));
     assert_eq!(row["external_patient_id"], "H-1");
+}
+
+#[tokio::test]
+async fn a_time_zone_is_shown_to_its_patient_and_to_staff_that_asks_for_it() {
+    let study = Study::begin().await;
+    let own = async || study.story.get_as("/users/me", &study.grace.users_token).await.ok();
+    assert_eq!(own().await["time_zone"], "Europe/Zurich");
+    study.ask("PATCH", &study.of_grace(""), json!({"time_zone": "Asia/Tokyo"})).await.ok();
+    assert_eq!(own().await["time_zone"], "Asia/Tokyo");
+    let rows = study.read(&study.of_group("/patients?fields=time_zone")).await;
+    assert_eq!(rows, json!([{"uuid": study.grace.uuid, "time_zone": "Asia/Tokyo"}]));
+    assert!(study.row().await.get("time_zone").is_none(), "the specification's row has none");
+    let login = json!({"code": study.grace.code, "password": PASSWORD});
+    let user = study.story.post("/users/login", login).await.ok()["user"].clone();
+    assert!(user.get("time_zone").is_none(), "nor has the specification's login: {user}");
+}
+
+#[tokio::test]
+async fn blank_names_at_activation_are_no_names() {
+    let study = Study::begin().await;
+    for blank in ["", "   ", "\t\n"] {
+        let code = study.voucher().await;
+        let names = json!({"first_name": blank, "last_name": blank, "country": blank});
+        let mut activation = names.clone();
+        activation["code"] = json!(code);
+        activation["password"] = json!(PASSWORD);
+        let user = study.story.post("/users/activate", activation).await.ok()["user"].clone();
+        let rows = study.read(&study.of_group("/patients")).await;
+        let row =
+            rows.as_array().expect("a list").iter().find(|row| row["uuid"] == user["uuid"]).expect("a row").clone();
+        for field in ["first_name", "last_name", "country"] {
+            assert!(user[field].is_null(), "{field} {blank:?}: {user}");
+            assert!(row.get(field).is_none(), "{field} {blank:?}: {row}");
+        }
+    }
 }

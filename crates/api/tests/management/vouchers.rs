@@ -124,7 +124,8 @@ async fn refused_activations_leave_the_voucher_as_it_was() {
     let study = Study::begin().await;
     let code = study.voucher().await;
     let post = async |body: Value| study.story.post("/users/activate", body).await;
-    let of_length = |length: usize| json!({"code": code, "password": "p".repeat(length)});
+    let long = |length: usize| PASSWORD.repeat(50).chars().take(length).collect::<String>();
+    let of_length = |length: usize| json!({"code": code, "password": long(length)});
     assert_eq!(wrong_fields(&post(of_length(9)).await), ["password"]);
     assert_eq!(wrong_fields(&post(of_length(1025)).await), ["password"]);
     assert_eq!(wrong_fields(&post(json!({"code": code})).await), ["password"]);
@@ -134,10 +135,10 @@ async fn refused_activations_leave_the_voucher_as_it_was() {
     assert_eq!(post(taken).await.error(), (409, "duplicate_email"));
     assert_eq!(check(&study, &code).await["state"], "pre_created");
     post(of_length(1024)).await.ok();
-    let login = json!({"code": code, "password": "p".repeat(1024)});
+    let login = json!({"code": code, "password": long(1024)});
     study.story.post("/users/login", login).await.ok();
     let other = study.voucher().await;
-    post(json!({"code": other, "password": "p".repeat(10)})).await.ok();
+    post(json!({"code": other, "password": long(10)})).await.ok();
 }
 
 #[tokio::test]

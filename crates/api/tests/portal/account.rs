@@ -16,9 +16,13 @@ async fn a_new_password_ends_the_other_sessions() {
     let other = Browser::sign_in(&story, json!({"email": "ada@example.org", "password": PASSWORD})).await;
     let login = story.post("/users/login", json!({"email": "ada@example.org", "password": PASSWORD})).await.ok();
     let path = "/portal/api/account/password";
-    for (current, new, field) in
-        [("wrong horse", NEW, "current"), (PASSWORD, "short", "new"), (PASSWORD, PASSWORD, "new")]
-    {
+    for (current, new, field) in [
+        ("wrong horse", NEW, "current"),
+        (PASSWORD, "short", "new"),
+        (PASSWORD, PASSWORD, "new"),
+        (PASSWORD, "ada@example.org", "new"),
+        (PASSWORD, "Password123", "new"),
+    ] {
         let answer = browser.ask(&story, "PUT", path, json!({"current": current, "new": new})).await;
         assert!(answer.body["errors"][field].is_array(), "{}", answer.body);
         assert_eq!(answer.error(), (422, "invalid"));

@@ -40,6 +40,20 @@ pub fn integer_of(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_f64().filter(whole).map(|number| number as i64))
 }
 
+/// Returns names as a sentence has them: `a, b or c`.
+pub fn alternatives<'name>(names: impl IntoIterator<Item = &'name str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+/// Returns what is wrong of names that are not known: which they are, and which there are.
+pub fn unknown_names<'name>(unknown: &[&str], known: impl IntoIterator<Item = &'name str>) -> String {
+    format!("unknown: {}; must be {}", unknown.join(", "), alternatives(known))
+}
+
 /// Notes what is not valid of a field.
 pub(crate) fn note(errors: &mut FieldFaults, field: &str, message: &str) {
     errors.entry(field.to_owned()).or_default().push(message.to_owned());
@@ -69,5 +83,11 @@ mod tests {
         ] {
             assert_eq!(integer_of(&value), expected, "{value}");
         }
+    }
+
+    #[test]
+    fn unknown_names_come_with_the_known_ones() {
+        assert_eq!(unknown_names(&["x", "y"], ["a", "b", "c"]), "unknown: x, y; must be a, b or c");
+        assert_eq!(alternatives(["a"]), "a");
     }
 }

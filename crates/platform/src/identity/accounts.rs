@@ -11,6 +11,8 @@ use crate::core::checks::clean_email;
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
 use crate::identity::api_keys::hash_api_key;
+use crate::identity::login::words_of_account;
+use crate::identity::new_password::OwnWords;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 const FIRST_SUBSCRIPTION_DAYS: i64 = 30;
@@ -60,7 +62,8 @@ impl Identity {
     pub async fn create_account(&self, new: NewAccount) -> Result<(Account, String)> {
         let email = clean_email(&new.email)?;
         let password = new.password.unwrap_or_else(|| self.core.new_password());
-        let password_hash = self.hash_new_password("password", &password).await?;
+        let own = OwnWords::of([Some(email.as_str()), new.first_name.as_deref(), new.last_name.as_deref()]);
+        let password_hash = self.hash_new_password("password", &password, &own).await?;
         let now_ms = self.core.now_ms();
         let account = Account {
             uuid: AccountId::new(self.core.new_uuid()),
@@ -160,7 +163,7 @@ impl Identity {
     /// has to choose another one before anything else. Answers the password.
     pub async fn reset_account_password(&self, account: &Account, password: Option<String>) -> Result<String> {
         let password = password.unwrap_or_else(|| self.core.new_password());
-        let hash = self.hash_new_password("password", &password).await?;
+        let hash = self.hash_new_password("password", &password, &words_of_account(account)).await?;
         let new = NewPassword { hash, must_change: true, kept_session: None };
         self.core.users().set_account_password(&account.uuid, new, self.core.now_ms()).await?;
         Ok(password)

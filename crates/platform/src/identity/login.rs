@@ -13,7 +13,7 @@ use crate::core::audit::{Action, Actor, user_entity};
 use crate::core::error::{PlatformError, Result};
 use crate::core::person::Person;
 use crate::identity::Identity;
-use crate::identity::passwords::check_new_password;
+use crate::identity::new_password::{OwnWords, check_new_password};
 use crate::identity::tokens::{Issued, UsersCaller};
 use crate::identity::users_sessions::NewSession;
 
@@ -95,6 +95,14 @@ impl Found {
         }
     }
 
+    /// Returns what others know of the owner, which makes no password.
+    pub(crate) fn own_words(&self) -> Result<OwnWords> {
+        Ok(match self {
+            Found::Patient(patient) => words_of_patient(patient)?,
+            Found::Account(account) => words_of_account(account),
+        })
+    }
+
     /// Returns whether staff chose the password.
     pub(crate) fn must_change_password(&self) -> bool {
         matches!(self, Found::Patient(patient) if patient.must_change_password)
@@ -128,7 +136,8 @@ impl Identity {
         new_password: &str,
         address: &str,
     ) -> Result<UsersLogin> {
-        check_new_password("new_password", new_password)?;
+        // Before the work of the present password; what the account's own words say of it follows.
+        check_new_password("new_password", new_password, &OwnWords::default())?;
         let found = self.check_password(&credentials, address).await?;
         self.check_second_factor(&found).await?;
         let found = self.choose_password(found, &credentials.password, new_password).await?;
@@ -144,15 +153,22 @@ impl Identity {
         new_password: &str,
         address: &str,
     ) -> Result<UsersLogin> {
-        check_new_password("new_password", new_password)?;
-        let found = self.find(&caller.user).await?.ok_or(PlatformError::NotFound("user"))?;
-        let hash = found.password_hash().map(str::to_owned);
-        if !self.password_fits(caller.user.id().as_str(), address, password, hash).await? {
-            return Err(PlatformError::invalid("password", "is not the present password"));
-        }
+        check_new_password("new_password", new_password, &OwnWords::default())?;
+        let found = self.confirm_password(&caller.user, password, address).await?;
         self.check_second_factor(&found).await?;
         let found = self.choose_password(found, password, new_password).await?;
         self.start_login(found).await
+    }
+
+    /// Returns the patient or account behind a token that also shows the present password. Invalid with another one:
+    /// a phone that lies open must not be enough. Too many when it was tried too often.
+    pub(crate) async fn confirm_password(&self, user: &User, password: &str, address: &str) -> Result<Found> {
+        let found = self.find(user).await?.ok_or(PlatformError::NotFound("user"))?;
+        let hash = found.password_hash().map(str::to_owned);
+        if !self.password_fits(user.id().as_str(), address, password, hash).await? {
+            return Err(PlatformError::invalid("password", "is not the present password"));
+        }
+        Ok(found)
     }
 
     /// Whose credentials these are. Unauthenticated when nobody's, after the same work; too many when they were
@@ -188,7 +204,7 @@ impl Identity {
         if password == new_password {
             return Err(PlatformError::invalid("new_password", "must differ from the present password"));
         }
-        let hash = self.hash_new_password("new_password", new_password).await?;
+        let hash = self.hash_new_password("new_password", new_password, &found.own_words()?).await?;
         match found {
             Found::Patient(patient) => {
                 self.set_patient_password(&patient.uuid, &hash, ChosenBy::Patient).await?;
@@ -221,7 +237,8 @@ impl Identity {
         if access.state != PatientState::Confirmed {
             return Err(not_confirmed());
         }
-        let password_hash = self.hash_new_password("password", password).await?;
+        let row = self.core.users().patient(patient).await?.ok_or_else(not_confirmed)?;
+        let password_hash = self.hash_new_password("password", password, &words_of_patient(&row)?).await?;
         self.set_patient_password(patient, &password_hash, ChosenBy::Staff).await
     }
 
@@ -285,6 +302,22 @@ impl Identity {
         let person = Person::from_json(&patient.person)?;
         Ok(Owner::Patient(Box::new(PatientOwner { patient, person, profile, customer_code })))
     }
+}
+
+/// Returns what others know of a patient.
+fn words_of_patient(patient: &Patient) -> Result<OwnWords> {
+    let person = Person::from_json(&patient.person)?;
+    Ok(words_of_person(&person, patient.email.as_deref(), &patient.voucher_code))
+}
+
+/// Returns what others know of somebody with a voucher.
+pub(crate) fn words_of_person(person: &Person, email: Option<&str>, voucher_code: &str) -> OwnWords {
+    OwnWords::of([email, person.first_name.as_deref(), person.last_name.as_deref(), Some(voucher_code)])
+}
+
+/// Returns what others know of an account's owner.
+pub(crate) fn words_of_account(account: &Account) -> OwnWords {
+    OwnWords::of([Some(account.email.as_str()), account.first_name.as_deref(), account.last_name.as_deref()])
 }
 
 fn not_confirmed() -> PlatformError {

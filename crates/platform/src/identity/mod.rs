@@ -9,6 +9,7 @@ pub(crate) mod health_sessions;
 pub(crate) mod keyring;
 pub(crate) mod login;
 pub(crate) mod memory;
+pub(crate) mod new_password;
 pub mod oauth;
 pub(crate) mod passwords;
 pub mod portal;

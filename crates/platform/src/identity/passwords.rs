@@ -1,4 +1,7 @@
 //! Passwords: Argon2id with the parameters that OWASP names, off the async threads and only a few at once.
+//!
+//! Which passwords are taken follows NIST SP 800-63B: a length, no rules of composition, and none that an attacker tries
+//! first (`new_password.rs`).
 
 use std::sync::atomic::Ordering;
 
@@ -10,24 +13,22 @@ use tracing::Instrument as _;
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
 use crate::identity::memory::Memory;
+use crate::identity::new_password::{LONGEST_PASSWORD, OwnWords, check_new_password};
 
 /// KiB of memory, passes, lanes: the second of the choices in OWASP's password storage cheat sheet.
 const MEMORY_KIB: u32 = 19 * 1024;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
 
-const SHORTEST_PASSWORD: usize = 10;
-/// Longer ones only cost work.
-const LONGEST_PASSWORD: usize = 1024;
-
 /// What is checked for a user who does not exist, so that it costs the same.
 const NOBODY: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5cyBwYXNzd29yZA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 impl Identity {
-    /// Returns the hash of a new password, in PHC form. Invalid when it is too short; `field` is what it came as.
-    pub(crate) async fn hash_new_password(&self, field: &str, password: &str) -> Result<String> {
-        check_new_password(field, password)?;
+    /// Returns the hash of a new password, in PHC form. Invalid when it is too short or easily guessed; `field` is what it
+    /// came as, `own` what is known of its owner.
+    pub(crate) async fn hash_new_password(&self, field: &str, password: &str, own: &OwnWords) -> Result<String> {
+        check_new_password(field, password, own)?;
         let (password, salt) = (password.to_owned(), self.core.random_bytes::<16>());
         self.hashing(move || hash(&password, &salt)).await
     }
@@ -103,18 +104,6 @@ fn verify(memory: &Memory, password: &str, hash: Option<&str>) -> Result<bool> {
     let parsed = PasswordHash::new(hash.unwrap_or(NOBODY)).map_err(broken)?;
     memory.hashes_verified.fetch_add(1, Ordering::Relaxed);
     Ok(argon2()?.verify_password(password.as_bytes(), &parsed).is_ok() && hash.is_some())
-}
-
-/// Invalid when a password is shorter than ten characters or absurdly long; `field` is what it came as.
-pub(crate) fn check_new_password(field: &str, password: &str) -> Result<()> {
-    let length = password.chars().count();
-    if length < SHORTEST_PASSWORD {
-        return Err(PlatformError::invalid(field, "must have at least 10 characters"));
-    }
-    if length > LONGEST_PASSWORD {
-        return Err(PlatformError::invalid(field, "must have at most 1024 characters"));
-    }
-    Ok(())
 }
 
 fn hash(password: &str, salt: &[u8]) -> Result<String> {

@@ -9,7 +9,7 @@ use store::{Alarm, HealthChange, HealthMessage, PatientId};
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
-use crate::core::checks::note;
+use crate::core::checks::{alternatives, note};
 use crate::core::error::{PlatformError, Result};
 use crate::people::People;
 
@@ -66,7 +66,7 @@ fn check(alarms: &[Alarm]) -> Result<()> {
     for (at, alarm) in alarms.iter().enumerate().take(MOST_ALARMS) {
         let mut wrong = |field: &str, message: &str| note(&mut errors, &format!("alarms.{at}.{field}"), message);
         if !ALARM_VITALS.contains(&alarm.vital.as_str()) {
-            wrong("vital", &format!("must be one of {}", ALARM_VITALS.join(", ")));
+            wrong("vital", &format!("must be {}", alternatives(ALARM_VITALS)));
         }
         for (field, threshold) in [("below", alarm.below), ("above", alarm.above)] {
             if threshold.is_some_and(|threshold| !(0.0..=LARGEST_THRESHOLD).contains(&threshold)) {

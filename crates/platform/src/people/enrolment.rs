@@ -12,8 +12,8 @@ use crate::core::checks::{clean_email, is_blank, note};
 use crate::core::error::{FieldFaults, PlatformError, Result};
 use crate::core::person::Person;
 use crate::identity::accounts::email_taken;
-use crate::identity::login::clean_voucher;
-use crate::identity::passwords::check_new_password;
+use crate::identity::login::{clean_voucher, words_of_person};
+use crate::identity::new_password::check_new_password;
 use crate::people::People;
 use crate::people::profile::check_profile;
 
@@ -196,10 +196,12 @@ impl People {
             customer_tag: known.customer_tag,
             ..new.person
         };
+        // With what staff has entered, which the check of what was sent did not know.
+        let own = words_of_person(&person, email.as_deref().or(patient.email.as_deref()), &code);
         let activation = Activation {
             uuid: patient.uuid.clone(),
             email,
-            password_hash: self.identity.hash_new_password("password", &new.password).await?,
+            password_hash: self.identity.hash_new_password("password", &new.password, &own).await?,
             person: person.to_json()?,
             now_ms,
         };
@@ -233,8 +235,10 @@ impl People {
         new.person.check(&mut errors);
         check_profile(&new.profile, self.today(), &mut errors);
         let email = new.email.as_deref().map(clean_email).transpose();
-        for error in
-            [email.as_ref().err(), check_new_password("password", &new.password).as_ref().err()].into_iter().flatten()
+        let own = words_of_person(&new.person, new.email.as_deref(), &new.code);
+        for error in [email.as_ref().err(), check_new_password("password", &new.password, &own).as_ref().err()]
+            .into_iter()
+            .flatten()
         {
             if let PlatformError::Invalid(found) = error {
                 errors.extend(found.clone());

@@ -15,7 +15,7 @@ use vitals::summary::SummarySettings;
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, group_entity};
-use crate::core::checks::{integer_of, note};
+use crate::core::checks::{alternatives, integer_of, note};
 use crate::core::error::{PlatformError, Result};
 use crate::core::settings::RETENTION_SETTING;
 use crate::people::People;
@@ -68,7 +68,8 @@ impl GroupSettingsChange {
             for (data_type, days) in retention {
                 let field = format!("retention.{data_type}");
                 if DataType::from_name(&data_type).is_none() {
-                    note(&mut errors, &field, "is not a data type");
+                    let known = alternatives(DataType::ALL.iter().map(|data_type| data_type.name()));
+                    note(&mut errors, &field, &format!("is not a data type: must be {known}"));
                 }
                 match integer_of(&days).filter(|days| (1..=LONGEST_RETENTION_DAYS).contains(days)) {
                     Some(days) => drop(kept.insert(data_type, days.into())),

@@ -41,6 +41,8 @@ pub struct ProfileChange {
     pub email: Option<String>,
     /// Their body.
     pub profile: Profile,
+    /// The present password, which those who change their own e-mail have to show.
+    pub password: Option<String>,
     /// Fields that could not be read; they are refused together with those whose values are not valid.
     pub unreadable: FieldFaults,
 }
@@ -87,8 +89,8 @@ impl People {
                 ..Person::default()
             },
             profile: Profile { time_zone: change.time_zone, ..Profile::default() },
-            email: None,
             unreadable: change.unreadable,
+            ..ProfileChange::default()
         };
         let entry = self.core.entry(Action::PatientUpdate, researcher, patient_entity(uuid), None);
         self.write_profile(uuid, change, entry, "external_patient_id").await?;
@@ -109,11 +111,14 @@ impl People {
         self.patient_row(&readable).await
     }
 
-    /// Changes the caller's own attributes; an account has only names. Returns the patient or account after the change.
-    pub async fn change_self(&self, caller: &UsersCaller, change: ProfileChange) -> Result<Owner> {
+    /// Changes the caller's own attributes; an account has only names. Another e-mail needs the present password: anyone who
+    /// logs in with it next is the caller. `address` is where the call comes from. Returns the patient or account after
+    /// the change.
+    pub async fn change_self(&self, caller: &UsersCaller, change: ProfileChange, address: &str) -> Result<Owner> {
         let account = match &caller.user {
             User::Account(account, _) => account,
             User::Patient(patient) => {
+                self.check_own_change(caller, &change, address).await?;
                 let primary = patient_entity(patient);
                 let entry = self.core.entry_by(Action::PatientProfileUpdate, caller.actor(), primary, None);
                 self.write_profile(patient, change, entry, "first_name").await?;
@@ -137,6 +142,28 @@ impl People {
         let (first_name, last_name) = (named(first_name), named(last_name));
         self.core.users().set_account_names(account, first_name, last_name, self.core.now_ms()).await?;
         self.identity.owner(&caller.user).await
+    }
+
+    /// Checks what a patient changes of themselves, and the password where it is the e-mail.
+    async fn check_own_change(&self, caller: &UsersCaller, change: &ProfileChange, address: &str) -> Result<()> {
+        if change.email.is_none() {
+            return Ok(());
+        }
+        // Everything that is wrong at once, and before the work of a password.
+        let mut errors = match self.check_change(change, "first_name") {
+            Err(PlatformError::Invalid(errors)) => errors,
+            Err(error) => return Err(error),
+            Ok(_) => FieldFaults::new(),
+        };
+        if change.password.is_none() && !errors.contains_key("password") {
+            note(&mut errors, "password", "is required to change the e-mail: the present password");
+        }
+        match &change.password {
+            Some(password) if errors.is_empty() => {
+                self.identity.confirm_password(&caller.user, password, address).await.map(drop)
+            }
+            _ => Err(PlatformError::Invalid(errors)),
+        }
     }
 
     /// Writes what is named, with an entry that names the attributes and not their values. `first` is the field that

@@ -13,7 +13,7 @@ pub(super) mod scratch;
 use std::fmt;
 
 use platform::ingest::{DeviceReport, SyncBody, TypeBatches};
-use platform::integer_of;
+use platform::{alternatives, integer_of};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -24,7 +24,7 @@ pub(crate) use place::BodyError;
 use place::Place;
 
 use super::columns::RowsSeed;
-use crate::body::{place_of, with_f64_numbers};
+use crate::body::{place_of, with_f64_numbers, without_mark};
 use crate::load::Room;
 use store::SerialNumber;
 
@@ -38,6 +38,7 @@ const LONGEST_FIELD: usize = 64 << 10;
 /// The parser gives up at a number that no f64 holds. Such a number is a bad value like any other, so the
 /// body is then read again with another in its place; a body without one is read once.
 pub(crate) fn read(bytes: &[u8], room: &Room) -> Result<SyncBody, BodyError> {
+    let bytes = without_mark(bytes);
     let before = room.used();
     match read_numbers(bytes, room) {
         Err(BodyError::Syntax(told)) => {
@@ -219,7 +220,9 @@ impl<'de> Visitor<'de> for DataSeed<'_> {
         let mut types: Vec<TypeBatches> = Vec::new();
         while let Some(name) = map.next_key_seed(NameSeed)? {
             let Some(data_type) = DataType::from_name(&name) else {
-                return Err(self.place.fail(format!("data.{name}"), "is not a data type"));
+                let known = alternatives(DataType::ALL.iter().map(|data_type| data_type.name()));
+                let message = format!("is not a data type: must be {known}");
+                return Err(self.place.fail(format!("data.{name}"), &message));
             };
             if types.iter().any(|one| one.data_type == data_type) {
                 return Err(self.place.fail(format!("data.{name}"), "is given twice"));

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use platform::alternatives;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use vitals::block::Cells;
@@ -129,7 +130,8 @@ impl<'de> Visitor<'de> for ObjectSeed<'_, '_> {
                 name => {
                     // An unknown column is refused and not skipped: a typo would silently lose a signal for good.
                     let Some(index) = self.data_type.column_index(name) else {
-                        return Err(self.fail(name, "is not a column of this type"));
+                        let known = alternatives(self.data_type.columns().iter().map(|column| column.name));
+                        return Err(self.fail(name, &format!("is not a column of this type: must be {known}")));
                     };
                     if fields.columns.iter().any(|(column, _)| *column == index) {
                         return Err(self.fail(name, "is given twice"));
@@ -230,9 +232,9 @@ impl<'place> ObjectSeed<'_, 'place> {
                 return self.append(&[NO_TIME], fields.columns).map(|()| None);
             }
             (None, None, None) => return Err(self.fail("timestamp", "is missing")),
-            _ => {
-                return Err(self.fail("timestamp", "or start with rate_hz must be given, not both"));
-            }
+            (None, Some(_), None) => return Err(self.fail("rate_hz", "is missing: start needs it")),
+            (None, None, Some(_)) => return Err(self.fail("start", "is missing: rate_hz needs it")),
+            _ => return Err(self.fail("timestamp", "or start with rate_hz must be given, not both")),
         };
         let rows = times_us.len();
         if let Some((index, _)) =

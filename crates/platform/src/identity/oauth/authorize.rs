@@ -9,7 +9,6 @@ use super::tickets::{Approver, CLOSED};
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
 use crate::identity::login::{Credentials, Found};
-use crate::identity::passwords::check_new_password;
 
 /// Time for which a code can be redeemed.
 const CODE_MS: i64 = 60_000;
@@ -67,7 +66,6 @@ impl Identity {
         }
         if found.must_change_password() {
             let Some(new_password) = new_password else { return Ok(LoginStep::ChangePassword) };
-            check_new_password("new_password", new_password)?;
             found = self.choose_password(found, &credentials.password, new_password).await?;
         }
         let Found::Patient(patient) = &found else { return Ok(LoginStep::NotAPatient) };

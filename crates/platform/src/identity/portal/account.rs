@@ -8,7 +8,8 @@ use super::session::PortalCaller;
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
 use crate::identity::accounts::NewApiKey;
-use crate::identity::passwords::check_new_password;
+use crate::identity::login::words_of_account;
+use crate::identity::new_password::check_new_password;
 
 const LONGEST_KEY_NAME: usize = 100;
 
@@ -40,12 +41,13 @@ impl Identity {
         new: &str,
         address: &str,
     ) -> Result<()> {
-        check_new_password("new", new)?;
+        let own = words_of_account(&self.portal_account(caller).await?);
+        check_new_password("new", new, &own)?;
         self.check_own_password(caller, "current", current, address).await?;
         if current == new {
             return Err(PlatformError::invalid("new", "must differ from the present password"));
         }
-        let hash = self.hash_new_password("new", new).await?;
+        let hash = self.hash_new_password("new", new, &own).await?;
         let password = NewPassword { hash, must_change: false, kept_session: Some(caller.session_id.clone()) };
         self.core.users().set_account_password(&caller.account, password, self.core.now_ms()).await?;
         Ok(())

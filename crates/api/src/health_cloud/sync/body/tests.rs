@@ -153,12 +153,35 @@ fn faulty_structure_is_reported_with_its_place() {
 }
 
 #[test]
+fn missing_and_unknown_names_are_named_with_what_there_is() {
+    for (text, place, message) in [
+        (r#"{"data": {"ppg1": [{"start": 1, "ppg": [5]}]}}"#, "data.ppg1.rate_hz", "is missing: start needs it"),
+        (r#"{"data": {"ppg1": [{"rate_hz": 25, "ppg": [5]}]}}"#, "data.ppg1.start", "is missing: rate_hz needs it"),
+        (r#"{"data": {"mood": []}}"#, "data.mood", "is not a data type: must be activity, "),
+        (r#"{"data": {"activity": {"bmp": [61]}}}"#, "data.activity.bmp", "is not a column of this type: must be "),
+    ] {
+        let (at, reason) = structure(text);
+        assert_eq!(at, place, "{text}");
+        assert!(reason.starts_with(message), "{text}: {reason}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_and_integers_with_a_point_are_read() {
+    let device = r#""device": {"serial_number": "PW-1", "battery_level": 83.0}"#;
+    let body = read(format!("\u{feff}{{{device}, \"data\": {{}}}}").as_bytes()).unwrap();
+    assert_eq!(body.device.and_then(|device| device.battery_level), Some(83));
+    assert_eq!(structure(&format!("{{{}}}", device.replace("83.0", "83.5"))).0, "device.battery_level");
+}
+
+#[test]
 fn what_is_not_json_is_a_fault_of_syntax() {
     let deep = "[".repeat(10_000);
     let deep_under_column = format!(r#"{{"data": {{"activity": {{"bpm": {deep}"#);
     let closed = "]".repeat(10_000);
     let deep_date = format!(r#"{{"data": {{"activity": [{{"timestamp": 1, "date": {deep}{closed}}}]}}}}"#);
-    let texts = ["", "{", "{\"data\": NaN}", "{\"data\": {}} {}", "\u{feff}{}", &deep, &deep_under_column, &deep_date];
+    let texts =
+        ["", "{", "{\"data\": NaN}", "{\"data\": {}} {}", "\u{feff}\u{feff}{}", &deep, &deep_under_column, &deep_date];
     for text in texts {
         let error = read(text.as_bytes()).unwrap_err();
         assert!(matches!(&error, BodyError::Syntax(_)), "{text:.40}: {error:?}");

@@ -1,0 +1,112 @@
+//! The proof that a credential is valid, and what follows from it: the request counts for that credential, which is
+//! known from then on, and the caller is no stranger any more.
+//!
+//! The extractor of a route says which credential it has accepted. What else a request shows proves nothing.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::http::request::Parts;
+use platform::PlatformError;
+
+use crate::callers::{Caller, Callers};
+use crate::places::Share;
+use crate::rate_limit::{Allowance, RateLimit, Taken};
+
+/// What is known of a request's caller. Clones share it.
+#[derive(Clone)]
+pub(crate) struct Proof(Arc<Shared>);
+
+struct Shared {
+    callers: Arc<Callers>,
+    limit: Option<Arc<RateLimit>>,
+    now_ms: i64,
+    state: Mutex<State>,
+}
+
+struct State {
+    is_proven: bool,
+    /// How the request is counted; nothing without a limit.
+    taken: Option<Taken>,
+    /// A stranger's share of places, until the caller has proven to be none.
+    share: Option<Share>,
+}
+
+impl Proof {
+    /// Begins a request, of which nothing is proven, and counts it where there is a limit.
+    pub(crate) fn begin(callers: &Arc<Callers>, limit: Option<Arc<RateLimit>>, caller: Caller, now_ms: i64) -> Self {
+        let taken = limit.as_ref().map(|limit| limit.take(caller, now_ms));
+        let state = Mutex::new(State { is_proven: false, taken, share: None });
+        Proof(Arc::new(Shared { callers: callers.clone(), limit, now_ms, state }))
+    }
+
+    /// Holds a stranger's share of places until the caller has proven to be none, or the last clone is dropped.
+    pub(crate) fn hold(&self, share: Option<Share>) {
+        self.state().share = share;
+    }
+
+    /// Returns whether a credential of the request has proven valid.
+    pub(crate) fn is_set(&self) -> bool {
+        self.state().is_proven
+    }
+
+    /// Returns what is left of the minute that the request counts in; nothing without a limit.
+    pub(crate) fn allowance(&self) -> Option<Allowance> {
+        self.state().taken.map(|taken| taken.allowance)
+    }
+
+    fn accept(&self, credential: &[u8]) -> Result<(), PlatformError> {
+        let credential = self.0.callers.credential(credential);
+        self.0.callers.note(credential);
+        let mut state = self.state();
+        state.is_proven = true;
+        // Now and not at the end of the request: the body of an upload may take an hour.
+        let share = state.share.take();
+        let settled = |(limit, taken): (&Arc<RateLimit>, Taken)| limit.settle(taken, credential, self.0.now_ms);
+        state.taken = self.0.limit.as_ref().zip(state.taken).map(settled);
+        let refused_for_s = state.taken.and_then(|taken| taken.allowance.retry_after_s);
+        drop(state);
+        drop(share);
+        refused_for_s.map_or(Ok(()), |retry_after_s| Err(PlatformError::TooMany { retry_after_s }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Notes that a credential, from wherever the extractor took it, is valid. Too many when its minute has nothing left.
+pub(crate) fn prove(parts: &Parts, credential: &str) -> Result<(), PlatformError> {
+    // There is none where a router is used without what surrounds it.
+    parts.extensions.get::<Proof>().map_or(Ok(()), |proof| proof.accept(credential.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{HeaderMap, Uri};
+
+    use super::*;
+
+    fn caller(callers: &Callers, token: &str) -> Caller {
+        callers.caller(&format!("/?token={token}").parse::<Uri>().expect("an address"), &HeaderMap::new(), None)
+    }
+
+    #[test]
+    fn what_a_request_shows_besides_its_credential_is_not_known() {
+        let callers = Arc::new(Callers::new("session"));
+        let proof = Proof::begin(&callers, None, caller(&callers, "junk"), 0);
+        assert!(!proof.is_set());
+        assert!(proof.accept(b"good").is_ok() && proof.is_set());
+        assert!(callers.is_known(caller(&callers, "good")));
+        assert!(!callers.is_known(caller(&callers, "junk")));
+    }
+
+    #[test]
+    fn a_second_proof_of_one_request_counts_it_once() {
+        let callers = Arc::new(Callers::new("session"));
+        let proof = Proof::begin(&callers, Some(Arc::new(RateLimit::new(3))), caller(&callers, "junk"), 0);
+        for _ in 0..5 {
+            assert!(proof.accept(b"good").is_ok());
+            assert_eq!(proof.allowance().map(|allowance| allowance.remaining), Some(2));
+        }
+    }
+}

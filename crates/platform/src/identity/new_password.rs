@@ -1,0 +1,146 @@
+//! Passwords that are not taken: too short, too long, or among the first that somebody else would try (NIST SP 800-63B,
+//! 5.1.1.2): common ones, and those made of the account's own e-mail, names or voucher code.
+
+use std::sync::LazyLock;
+
+use runtime::HashSet;
+
+use crate::core::error::{PlatformError, Result};
+
+const SHORTEST_PASSWORD: usize = 10;
+/// Longer ones only cost work.
+pub(crate) const LONGEST_PASSWORD: usize = 1024;
+const FEWEST_DIFFERENT: usize = 4;
+/// Shorter words are parts of many others.
+const SHORTEST_OWN_WORD: usize = 4;
+/// What has to be left of a password without the words of its owner: more than a year and a sign.
+const FEWEST_OF_ITS_OWN: usize = 6;
+const SERVICE: &str = "pulseward";
+
+/// Common passwords of at least the shortest length, in lower case, one a line.
+static COMMON: LazyLock<HashSet<&str>> = LazyLock::new(|| include_str!("common_passwords.txt").lines().collect());
+
+/// What is known of the owner of a password, which others know as well: letters and digits of it.
+#[derive(Clone, Default)]
+pub(crate) struct OwnWords(Vec<String>);
+
+impl OwnWords {
+    /// Returns the words of what is known: e-mail, names, voucher code.
+    pub(crate) fn of<'text>(known: impl IntoIterator<Item = Option<&'text str>>) -> Self {
+        let mut words = Vec::new();
+        for text in known.into_iter().flatten() {
+            // Without its domain an e-mail is still the name.
+            words.extend(text.split_once('@').map(|(local, _)| plain(local)));
+            words.extend(text.split_whitespace().map(plain));
+            words.push(plain(text));
+        }
+        words.push(SERVICE.to_owned());
+        words.retain(|word| word.chars().count() >= SHORTEST_OWN_WORD);
+        // The longest first: with a part of it taken away, a word would not be found any more.
+        words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+        OwnWords(words)
+    }
+
+    /// Returns whether little is left of a password without these words.
+    fn make_up(&self, password: &str) -> bool {
+        let plain = plain(password);
+        let rest = self.0.iter().fold(plain.clone(), |rest, word| rest.replace(word, ""));
+        rest.len() < plain.len() && rest.chars().count() < FEWEST_OF_ITS_OWN
+    }
+}
+
+/// Returns the letters and digits of a text, in lower case.
+fn plain(text: &str) -> String {
+    text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Invalid when a password is too short, absurdly long or easily guessed; `field` is what it came as.
+pub(crate) fn check_new_password(field: &str, password: &str, own: &OwnWords) -> Result<()> {
+    let length = password.chars().count();
+    if length < SHORTEST_PASSWORD {
+        return Err(PlatformError::invalid(field, "must have at least 10 characters"));
+    }
+    if length > LONGEST_PASSWORD {
+        return Err(PlatformError::invalid(field, "must have at most 1024 characters"));
+    }
+    let different: HashSet<char> = password.chars().collect();
+    if different.len() < FEWEST_DIFFERENT {
+        return Err(PlatformError::invalid(field, "must have at least 4 different characters"));
+    }
+    if COMMON.contains(password.to_lowercase().trim()) || COMMON.contains(plain(password).as_str()) {
+        return Err(PlatformError::invalid(field, "must not be one of the most common passwords"));
+    }
+    if own.make_up(password) {
+        let message = "must not be made of the account's e-mail, name or voucher code, or of the service's name";
+        return Err(PlatformError::invalid(field, message));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grace() -> OwnWords {
+        OwnWords::of([
+            Some("grace.hopper@example.org"),
+            Some("Grace"),
+            Some("Brewster Hopper"),
+            None,
+            Some("K7QM-XW2P"),
+        ])
+    }
+
+    fn fault(password: &str, own: &OwnWords) -> Option<String> {
+        match check_new_password("new", password, own) {
+            Err(PlatformError::Invalid(faults)) => Some(faults["new"].join(" ")),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn the_list_holds_what_the_length_lets_through() {
+        for common in COMMON.iter() {
+            assert!(common.chars().count() >= SHORTEST_PASSWORD, "{common}");
+            assert_eq!(*common, common.to_lowercase());
+            assert!(fault(common, &OwnWords::default()).is_some(), "{common}");
+        }
+    }
+
+    #[test]
+    fn common_passwords_are_refused_however_they_are_written() {
+        for common in ["password123", "PassWord123", "Password-123", "Password 123!", "1234567890", "qwertyuiop"] {
+            let fault = fault(common, &OwnWords::default()).unwrap_or_default();
+            assert!(fault.contains("common"), "{common}: {fault}");
+        }
+        for repeated in ["aaaaaaaaaaaa", "ababababab", "121212121212"] {
+            assert!(fault(repeated, &OwnWords::default()).is_some(), "{repeated}");
+        }
+    }
+
+    #[test]
+    fn what_others_know_of_the_owner_is_refused() {
+        for own in [
+            "grace.hopper@example.org",
+            "Grace.Hopper1",
+            "gracehopper1906",
+            "hopper-grace!",
+            "HopperHopper",
+            "K7QM-XW2P-K7QM-XW2P",
+            "k7qmxw2p2026",
+            "Pulseward2026",
+        ] {
+            assert!(fault(own, &grace()).is_some_and(|fault| fault.contains("e-mail")), "{own}");
+        }
+    }
+
+    #[test]
+    fn long_passwords_may_hold_such_words() {
+        for good in ["correct horse battery", "hopper likes nanoseconds", "another long password", "zqx7-pulseward"] {
+            assert_eq!(fault(good, &grace()), None, "{good}");
+        }
+        assert_eq!(fault("grace.hopper@example.org", &OwnWords::default()), None, "of somebody else");
+        assert!(fault("short", &grace()).is_some_and(|fault| fault.contains("10 characters")));
+        assert!(fault(&"long ".repeat(300), &grace()).is_some_and(|fault| fault.contains("1024")));
+    }
+}
