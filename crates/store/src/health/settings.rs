@@ -111,7 +111,8 @@ pub(super) async fn set_fields(tx: &Tx<'_>, patient: &PatientId, change: FieldCh
     for data_type in [DataType::Activity, DataType::Tests] {
         due::mark_since(tx, patient, data_type, valid_from_ms * 1000, at_ms).await?;
     }
-    Ok(())
+    // The change itself makes an entry, from what was measured before.
+    due::mark_at(tx, patient, DataType::Activity, valid_from_ms * 1000, at_ms).await
 }
 
 /// Keeps a weight from a time on; the one that was known before it holds for all time until then.
