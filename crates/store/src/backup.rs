@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::engine::Address;
 use crate::engine::Migrations;
 use crate::engine::Row;
+use crate::engine::SchemaState;
 pub use crate::engine::backup::FillTarget;
 use crate::engine::backup::{self, Original};
 use crate::engine::blocking;
@@ -53,6 +54,14 @@ impl Database {
             Database::Users => "users",
             Database::Health => "health",
         }
+    }
+
+    /// Looks how far the database at an address is, and changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::SchemaVersion`] for one of a newer program.
+    pub async fn state_at(self, address: Address) -> Result<SchemaState> {
+        self.migrations().state_of(address).await
     }
 
     /// Version of the schema that this program knows.

@@ -40,7 +40,7 @@ pub use damage::DamagedRows;
 pub use engine::FailureMoment;
 pub use engine::{
     Address, BUCKETS_US, DamagedLog, DatabaseFiles, DbCounts, DurationCounts, Limits, OperationCounts, PoolCounts,
-    listen_for_wake_ups,
+    SchemaState, listen_for_wake_ups,
 };
 pub use error::{Result, StoreError};
 pub use events::{EventType, NewEvent};

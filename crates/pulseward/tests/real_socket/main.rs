@@ -31,6 +31,7 @@ mod master_keys;
 mod meanwhile;
 mod monitoring;
 mod moving_on;
+mod no_store;
 mod odd_input;
 mod one_store;
 mod operator_limits;
