@@ -43,6 +43,13 @@ pub struct Patient {
     pub updated_ms: i64,
 }
 
+impl Patient {
+    /// Returns whether the patient is a voucher that nobody has used.
+    pub fn is_voucher(&self) -> bool {
+        self.state == PatientState::PreCreated
+    }
+}
+
 impl std::fmt::Debug for Patient {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The rest is personal data and what one logs in with.
