@@ -11,9 +11,9 @@ use sha2::{Digest, Sha256};
 use store::Objects;
 
 use self::listing::{File, Listing};
-use crate::commands::simulate::progress_bar;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::progress::progress_bar;
 use crate::service::ServiceOptions;
 use crate::wiring::objects::{self, Transport};
 

@@ -43,6 +43,7 @@ mod recompute;
 mod recordings;
 mod refused_uploads;
 mod refused_work;
+mod reports;
 mod sealed_day;
 mod secrets;
 mod silent_database;
