@@ -132,14 +132,14 @@ mod tests {
         lines.due()
     }
 
-    #[test]
-    fn lines_come_at_most_so_often_and_none_before_the_first_while() {
+    #[tokio::test(start_paused = true)]
+    async fn lines_come_at_most_so_often_and_none_before_the_first_while() {
         let lines = Lines::every(Duration::from_millis(200));
         assert_eq!(drawn(&lines, "sealing: 1"), None);
-        std::thread::sleep(Duration::from_millis(250));
+        runtime::sleep(Duration::from_millis(250)).await;
         assert_eq!(drawn(&lines, "sealing: 2 of 9").as_deref(), Some("sealing: 2 of 9"));
         assert_eq!(drawn(&lines, "sealing: 3 of 9"), None);
-        std::thread::sleep(Duration::from_millis(250));
+        runtime::sleep(Duration::from_millis(250)).await;
         assert_eq!(drawn(&lines, ""), None, "a bar that is cleared draws nothing");
         assert_eq!(drawn(&lines, "sealing: 4 of 9").as_deref(), Some("sealing: 4 of 9"));
     }

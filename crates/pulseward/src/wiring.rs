@@ -150,9 +150,11 @@ async fn assemble(options: &StoreOptions, settings: Settings, expected: Expected
     if expected != Expected::RestoredStore {
         refuse_unfinished_databases(options).await?;
     }
-    let is_made = match expected.makes_store() {
-        true => users.store_identity().await?.is_some_and(|identity| identity.is_bound),
-        false => presence::await_identity(&users, options, &patience).await.map(|()| true)?,
+    let is_made = if expected.makes_store() {
+        users.store_identity().await?.is_some_and(|identity| identity.is_bound)
+    } else {
+        presence::await_identity(&users, options, &patience).await?;
+        true
     };
     let missing = match expected {
         Expected::RestoredStore => Missing::Made,

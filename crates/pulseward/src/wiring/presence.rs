@@ -80,10 +80,8 @@ fn no_store(options: &StoreOptions, database: Database) -> Failure {
         Database::Health => options.health_db.is_some(),
     };
     // The address can hold a password.
-    let place = match on_server {
-        true => format!("the {} database", database.name()),
-        false => options.data.display().to_string(),
-    };
+    let place =
+        if on_server { format!("the {} database", database.name()) } else { options.data.display().to_string() };
     Failure::Other(format!(
         "{place} holds no store: name the right one with --data, or with --users-db and --health-db. `pulseward migrate` \
          makes a new one, as the first start of the service does; nothing was made"

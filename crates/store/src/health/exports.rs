@@ -156,6 +156,9 @@ sql! {
     ADD = "INSERT INTO export_job (id, patient, actor, request, created_ms, state)
         VALUES ($1, $2, $3, $4, $5, 'in_progress')";
     FIND = concat!("SELECT ", job_columns!(), " FROM export_job WHERE id = $1");
+    /// Looks through all exports: they are kept for days.
+    LIST = concat!("SELECT ", job_columns!(), " FROM export_job WHERE actor = $1
+        AND (CAST($2 AS TEXT) IS NULL OR patient = $2) ORDER BY created_ms DESC, id DESC");
     PATH_OF = "SELECT path FROM export_job WHERE id = $1";
     SET_PATH = "UPDATE export_job SET path = $2 WHERE id = $1 AND state = 'in_progress'";
     FINISH = "UPDATE export_job SET state = 'done', bytes = $2, finished_ms = $3
@@ -188,6 +191,12 @@ impl HealthDb {
     pub async fn export(&self, id: &ExportId) -> Result<Option<ExportJob>> {
         let id = id.clone();
         self.db.read(async move |tx| tx.query_opt(FIND, &[&id], read_job).await).await
+    }
+
+    /// Returns the exports that an account has asked for and that are kept, of all patients or of one, newest first.
+    pub async fn exports_of(&self, actor: &AccountId, patient: Option<&PatientId>) -> Result<Vec<ExportJob>> {
+        let (actor, patient) = (actor.clone(), patient.cloned());
+        self.db.read(async move |tx| tx.query(LIST, &[&actor, &patient], read_job).await).await
     }
 
     /// Begins a try of a job: what an earlier one has written is dead from now on. `None` when another node has taken

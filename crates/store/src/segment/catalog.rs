@@ -127,7 +127,6 @@ record! {
         bytes by count, sha256, tail_bytes, tail_sum, sum,
     }
 }
-#[expect(clippy::single_component_path_imports, reason = "a macro is visible to other files by an import alone")]
 pub(super) use segment_columns;
 
 /// The oldest chunk of a patient and a type.
