@@ -9,6 +9,8 @@ mod contents;
 mod lake;
 #[path = "exports/links.rs"]
 mod links;
+#[path = "exports/listed.rs"]
+mod listed;
 #[path = "exports/turns.rs"]
 mod turns;
 

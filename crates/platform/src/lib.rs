@@ -43,7 +43,7 @@ pub use crate::identity::signing::{SigningKeyFate, opens_newest};
 pub use crate::identity::tokens::{Cloud, Issued, UsersCaller};
 pub use crate::people::People;
 pub use crate::people::alarms::ALARM_VITALS;
-pub use crate::people::bracelets::{BraceletChange, NewBracelet};
+pub use crate::people::bracelets::{BraceletChange, ListedBracelet, NewBracelet};
 pub use crate::people::enrolment::{Enrolled, NewActivation, VoucherCheck};
 pub use crate::people::erasure::Receipt;
 pub use crate::people::group_settings::{GroupSettings, GroupSettingsChange};

@@ -23,6 +23,7 @@ mod planned_failures;
 mod postgres;
 pub(crate) mod row;
 mod row_texts;
+mod schema_state;
 mod sqlite;
 mod statement;
 
@@ -45,6 +46,7 @@ pub use param::{Owned, Param};
 #[cfg(any(test, feature = "planned-failures"))]
 pub use planned_failures::FailureMoment;
 pub use row::{Columns, FromColumn, Row};
+pub use schema_state::SchemaState;
 pub(crate) use sqlite::file::open_to_read;
 pub use sqlite::kept_logs::DamagedLog;
 pub use statement::Tx;

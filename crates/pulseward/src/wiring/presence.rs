@@ -1,0 +1,89 @@
+//! Whether there is a store. Commands that work on one make none and bring none up to date: a nightly backup of a folder
+//! that was mistyped would else be one of nothing, and look well.
+
+use std::time::Duration;
+
+use runtime::Instant;
+use store::backup::Database;
+use store::{SchemaState, UsersDb};
+
+use super::database_address;
+use crate::config::StoreOptions;
+use crate::failure::Failure;
+
+/// Time that a process may take to make a store or to bring it up to date, which nobody else does meanwhile.
+const LONGEST_MAKING: Duration = Duration::from_secs(5);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Time that is left for waiting.
+pub(super) struct Patience {
+    until: Instant,
+}
+
+impl Patience {
+    /// Begins to wait.
+    pub fn begin() -> Self {
+        Patience { until: Instant::now() + LONGEST_MAKING }
+    }
+
+    /// Waits until it is worth while to look again.
+    ///
+    /// # Errors
+    /// What was found, when the time is over.
+    async fn wait_for(&self, found: Failure) -> Result<(), Failure> {
+        if Instant::now() >= self.until {
+            return Err(found);
+        }
+        runtime::sleep(LOOK_EVERY).await;
+        Ok(())
+    }
+}
+
+/// Waits until both databases have the schema of this version. Nothing is made or changed.
+pub(super) async fn await_databases(options: &StoreOptions, patience: &Patience) -> Result<(), Failure> {
+    for database in Database::BOTH {
+        loop {
+            match database.state_at(database_address(options, database)?).await? {
+                SchemaState::Current => break,
+                SchemaState::Older(found) => patience.wait_for(is_older(database, found)).await?,
+                SchemaState::Missing => patience.wait_for(no_store(options, database)).await?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Waits until the store has been made as a whole.
+pub(super) async fn await_identity(
+    users: &UsersDb,
+    options: &StoreOptions,
+    patience: &Patience,
+) -> Result<(), Failure> {
+    while !users.store_identity().await?.is_some_and(|identity| identity.is_bound) {
+        patience.wait_for(no_store(options, Database::Users)).await?;
+    }
+    Ok(())
+}
+
+fn is_older(database: Database, found: i64) -> Failure {
+    Failure::Other(format!(
+        "the {} database is of an earlier version of this program (schema {found}, this one reads {}): `pulseward migrate`, \
+         or the start of the service, brings it up to date; nothing was changed",
+        database.name(),
+        database.version()
+    ))
+}
+
+fn no_store(options: &StoreOptions, database: Database) -> Failure {
+    let on_server = match database {
+        Database::Users => options.users_db.is_some(),
+        Database::Health => options.health_db.is_some(),
+    };
+    // The address can hold a password.
+    let place =
+        if on_server { format!("the {} database", database.name()) } else { options.data.display().to_string() };
+    Failure::Other(format!(
+        "{place} holds no store: name the right one with --data, or with --users-db and --health-db. `pulseward migrate` \
+         makes a new one, as the first start of the service does; nothing was made"
+    ))
+}
