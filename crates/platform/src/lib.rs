@@ -45,7 +45,7 @@ pub use crate::people::People;
 pub use crate::people::alarms::ALARM_VITALS;
 pub use crate::people::bracelets::{BraceletChange, ListedBracelet, NewBracelet};
 pub use crate::people::enrolment::{Enrolled, NewActivation, VoucherCheck};
-pub use crate::people::erasure::Receipt;
+pub use crate::people::erasure::{Place, Receipt, Remains};
 pub use crate::people::group_settings::{GroupSettings, GroupSettingsChange};
 pub use crate::people::groups::GroupChange;
 pub use crate::people::news_settings::NewsSettingsChange;

@@ -299,6 +299,23 @@ impl Db {
         .await
     }
 
+    /// Empties the write-ahead log of a database file, and damaged logs that were kept, so that what was deleted is in none
+    /// of them; false when somebody reads the log. On PostgreSQL, whose files are not ours, nothing is done.
+    pub async fn empty_log(&self) -> Result<bool> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => {
+                sqlite.empty_kept_logs().await?;
+                sqlite.empty_log().await
+            }
+            Engine::Postgres(_) => Ok(true),
+        }
+    }
+
+    /// Returns whether the database is a file of ours.
+    pub fn is_file(&self) -> bool {
+        matches!(self.engine, Engine::Sqlite(_))
+    }
+
     /// Rewrites a database file without anything that was deleted, and empties its write-ahead log and damaged logs that
     /// were kept; writers wait meanwhile. On PostgreSQL, whose files are not ours, nothing is done: its vacuum does the same in its time.
     ///

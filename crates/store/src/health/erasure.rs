@@ -120,6 +120,11 @@ impl HealthDb {
         Ok(found)
     }
 
+    /// Empties the write-ahead log; see [`crate::UsersDb::empty_log`].
+    pub async fn empty_log(&self) -> Result<bool> {
+        self.db.empty_log().await
+    }
+
     /// Rewrites the database file without what was deleted; see [`crate::UsersDb::overwrite_deleted`].
     pub async fn overwrite_deleted(&self) -> Result<()> {
         self.db.rewrite().await

@@ -34,6 +34,8 @@ pub struct Erasure {
     pub erased_ms: i64,
     /// What went from this database, by kind.
     pub counts: Counts,
+    /// When the database files were rewritten since, ms.
+    pub overwritten_ms: Option<i64>,
 }
 
 /// How the erasure of an account ended.
@@ -46,7 +48,7 @@ pub enum AccountErasure {
 }
 
 record! {
-    erasure_columns!(""), read_erasure(row) -> Erasure { patient, erased_ms, counts by json }
+    erasure_columns!(""), read_erasure(row) -> Erasure { patient, erased_ms, counts by json, overwritten_ms }
 }
 
 sql! {
@@ -119,6 +121,16 @@ impl UsersDb {
                 Ok(())
             })
             .await
+    }
+
+    /// Empties the write-ahead log, in which what was deleted is still; false when somebody reads it.
+    pub async fn empty_log(&self) -> Result<bool> {
+        self.db.empty_log().await
+    }
+
+    /// Returns whether the database is a file of ours.
+    pub fn is_file(&self) -> bool {
+        self.db.is_file()
     }
 
     /// Rewrites the database file without what was deleted, pages and write-ahead log, where the engine keeps such
