@@ -152,7 +152,7 @@ pub(crate) struct ReceiptBody {
     /// Number of removed rows by kind.
     #[schema(example = json!({"chunks": 1042, "summaries": 310}))]
     counts: BTreeMap<String, u64>,
-    /// What is left elsewhere.
+    /// Remains elsewhere.
     remains: Vec<RemainsBody>,
 }
 

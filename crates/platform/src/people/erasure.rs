@@ -18,13 +18,13 @@ use crate::core::error::{PlatformError, Result};
 use crate::identity::tokens::UsersCaller;
 use crate::people::People;
 
-/// How long an erasure waits until nobody reads the write-ahead logs.
+/// Longest wait of an erasure for readers of the write-ahead logs.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(100);
 /// Files are rewritten so long after an erasure at most, ms.
 const REWRITTEN_WITHIN_MS: i64 = 3_600_000;
 
-/// Where something of the erased can be left.
+/// A place that can hold something of the erased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The write-ahead log of a database file, which somebody reads.
@@ -37,7 +37,20 @@ pub enum Place {
     Backups,
 }
 
+/// State of the write-ahead logs after an erasure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Logs {
+    Empty,
+    /// Somebody reads one, which is not empty.
+    Read,
+}
+
 impl Place {
+    /// Returns whether rewriting the database files ends it.
+    fn is_in_files(self) -> bool {
+        matches!(self, Place::WriteAheadLogs | Place::DatabaseFiles)
+    }
+
     /// Returns its name in receipts.
     pub fn name(self) -> &'static str {
         match self {
@@ -49,10 +62,10 @@ impl Place {
     }
 }
 
-/// What an erasure leaves, and until when.
+/// Something that an erasure leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Remains {
-    /// Where.
+    /// Place that holds it.
     pub place: Place,
     /// Time at which it is gone, ms; `None` where that is not in the hands of the service.
     pub until_ms: Option<i64>,
@@ -67,7 +80,7 @@ pub struct Receipt {
     pub erased_ms: i64,
     /// How much went, by kind.
     pub counts: BTreeMap<String, u64>,
-    /// What is left elsewhere.
+    /// Remains elsewhere.
     pub remains: Vec<Remains>,
 }
 
@@ -112,8 +125,7 @@ impl People {
         match self.core.users().erase_account(account, message.clone()).await? {
             AccountErasure::Erased(counts) => {
                 self.core.deliver(message).await?;
-                let emptied = self.empty_logs().await;
-                let remains = self.remains(emptied, None, None);
+                let remains = self.remains(self.empty_logs().await, None);
                 Ok(Receipt { uuid: caller.user.id(), erased_ms: now_ms, counts, remains })
             }
             // Patients that nobody manages could be neither read nor erased by their study.
@@ -133,14 +145,14 @@ impl People {
         self.receipt(patient).await
     }
 
-    /// Returns the receipt of an erasure again, with what is left of it now. For whom patients can be erased by.
+    /// Returns the receipt of an erasure again, with what is left of it now. For accounts that may erase.
     pub async fn erasure(&self, researcher: &Researcher, patient: &PatientId) -> Result<Receipt> {
         researcher.require_manager()?;
         self.receipt(patient).await
     }
 
     /// Empties the write-ahead logs of database files, in which deleted rows are still; waits while somebody reads them.
-    async fn empty_logs(&self) -> bool {
+    async fn empty_logs(&self) -> Logs {
         let begun = runtime::Instant::now();
         loop {
             let emptied = match (self.core.users().empty_log().await, self.core.health().empty_log().await) {
@@ -151,33 +163,33 @@ impl People {
                     false
                 }
             };
-            if emptied || begun.elapsed() >= LONGEST_WAIT {
-                return emptied;
+            if emptied {
+                return Logs::Empty;
+            }
+            if begun.elapsed() >= LONGEST_WAIT {
+                return Logs::Read;
             }
             runtime::sleep(PAUSE).await;
         }
     }
 
-    /// Returns what an erasure leaves, by whether the logs are empty, when files are rewritten at the latest, and when they
-    /// were.
-    fn remains(&self, emptied: bool, rewritten_by_ms: Option<i64>, overwritten_ms: Option<i64>) -> Vec<Remains> {
-        let mut remains = Vec::new();
-        if self.core.users().is_file() {
-            let of_files = [(Place::WriteAheadLogs, emptied), (Place::DatabaseFiles, overwritten_ms.is_some())];
-            let left = of_files.into_iter().filter(|(_, is_gone)| !is_gone && overwritten_ms.is_none());
-            remains.extend(left.map(|(place, _)| Remains { place, until_ms: rewritten_by_ms }));
-        } else {
-            remains.push(Remains { place: Place::DatabaseServer, until_ms: None });
+    /// Returns what an erasure leaves with logs in a state, in files until a time, ms, where one is known.
+    fn remains(&self, logs: Logs, until_ms: Option<i64>) -> Vec<Remains> {
+        let backups = Remains { place: Place::Backups, until_ms: None };
+        if !self.core.users().is_file() {
+            return vec![Remains { place: Place::DatabaseServer, until_ms: None }, backups];
         }
-        remains.push(Remains { place: Place::Backups, until_ms: None });
-        remains
+        let of_logs = (logs == Logs::Read).then_some(Remains { place: Place::WriteAheadLogs, until_ms });
+        of_logs.into_iter().chain([Remains { place: Place::DatabaseFiles, until_ms }, backups]).collect()
     }
 
     /// Returns what went from both databases.
     async fn receipt(&self, patient: &PatientId) -> Result<Receipt> {
         let erasure = self.core.users().erasure(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
-        let emptied = erasure.overwritten_ms.is_some() || self.empty_logs().await;
-        let remains = self.remains(emptied, Some(erasure.erased_ms + REWRITTEN_WITHIN_MS), erasure.overwritten_ms);
+        let mut remains = self.remains(self.empty_logs().await, Some(erasure.erased_ms + REWRITTEN_WITHIN_MS));
+        if erasure.overwritten_ms.is_some() {
+            remains.retain(|left| !left.place.is_in_files());
+        }
         let mark = self.core.health().erased_patient(patient).await?;
         let mut counts = erasure.counts;
         // The mark outlives the data, so that a repeated call answers the same receipt.
