@@ -10,7 +10,7 @@ use runtime::Instant;
 
 /// Time between two lines where standard error is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);
-/// How often a bar is drawn by itself, so that a single long step is reported too.
+/// Time between two drawings of a bar by itself, so that a single long step is reported too.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Columns of a line; longer ones are cut.
 const COLUMNS: u16 = 120;
@@ -44,7 +44,7 @@ fn write_steps(state: &ProgressState, out: &mut dyn std::fmt::Write) {
     };
 }
 
-/// What a bar draws on where there is no terminal: of all that it draws a line is written now and then.
+/// A stand-in for the terminal where there is none: of all that it draws a line is written now and then.
 #[derive(Debug)]
 struct Lines {
     every: Duration,

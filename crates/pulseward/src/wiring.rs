@@ -127,10 +127,11 @@ async fn assemble(options: &StoreOptions, settings: Settings, expected: Expected
     refuse_unshared_key(options)?;
     let objects = objects::named(options)?;
     let patience = presence::Patience::begin();
+    let databases = [(Database::Users, users_address.clone()), (Database::Health, health_address.clone())];
     if expected.makes_store() {
         // Before anything is written into it: what SQLite makes, others may read unless the folder keeps them out.
         make_private_folder(&options.data)?;
-    } else if let Err(missing) = presence::await_databases(options, &patience).await {
+    } else if let Err(missing) = presence::await_databases(&databases, &patience).await {
         // Of two databases that are brought back, the second may not be there yet.
         refuse_unfinished_databases(options).await?;
         return Err(missing);
@@ -146,14 +147,14 @@ async fn assemble(options: &StoreOptions, settings: Settings, expected: Expected
         )));
     }
     let limits = Limits { connections: options.db_connections.count(), ..Limits::default() };
-    let users = UsersDb::open_with(users_address, limits).await?;
+    let users = UsersDb::open_with(users_address.clone(), limits).await?;
     if expected != Expected::RestoredStore {
         refuse_unfinished_databases(options).await?;
     }
     let is_made = if expected.makes_store() {
         users.store_identity().await?.is_some_and(|identity| identity.is_bound)
     } else {
-        presence::await_identity(&users, options, &patience).await?;
+        presence::await_identity(&users, &users_address, &patience).await?;
         true
     };
     let missing = match expected {

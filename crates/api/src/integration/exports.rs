@@ -199,7 +199,7 @@ impl From<ListedExport> for ListedBody {
 
 /// Returns the exports that the caller's account has asked for and whose archives are kept, newest first.
 ///
-/// Of patients that the account has access to; with `patient` or `group` of these alone. The link to an archive comes with the
+/// Of patients within the account's reach; with `patient` or `group` of these alone. The link to an archive comes with the
 /// export itself.
 #[utoipa::path(get, path = "/v1/exports", tag = "exports",
     params(("patient" = Option<String>, Query, description = "uuid of a patient"),

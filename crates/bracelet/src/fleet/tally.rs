@@ -114,14 +114,14 @@ impl Tally {
     }
 }
 
-/// Where a fleet was stopped before it had sent its history.
+/// The place at which a fleet was stopped before it had sent its history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stopped {
     /// Steps done.
     pub done: u64,
     /// Steps that were to be done.
     pub planned: u64,
-    /// What they are.
+    /// Their name.
     pub steps: &'static str,
 }
 

@@ -42,13 +42,13 @@ pub struct BraceletChange {
 /// A bracelet in the list of the inventory and of what was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedBracelet {
-    /// What is printed on it.
+    /// Its serial number.
     pub serial_number: SerialNumber,
     /// Its record, where the caller may act on it.
     pub bracelet: Option<Bracelet>,
     /// Whether anybody has registered it.
     pub is_registered: bool,
-    /// What was last reported of it, and of which patient.
+    /// Its last report, and the patient of that.
     pub seen: Option<(PatientId, Device)>,
 }
 

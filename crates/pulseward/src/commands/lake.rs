@@ -20,7 +20,7 @@ use crate::wiring::objects::{self, Transport};
 /// The object that says how far a mirror is.
 const STATE: &str = "pulseward-lake.json";
 
-/// How far a mirror is for which nothing has been listed yet.
+/// The place of a mirror for which nothing has been listed yet.
 const BEGIN: &str = "0";
 
 /// Work with the open lake of sealed files

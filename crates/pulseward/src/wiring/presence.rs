@@ -1,14 +1,12 @@
-//! Whether there is a store. Commands that work on one make none and bring none up to date: a nightly backup of a folder
+//! The presence of a store. Commands that work on one make none and bring none up to date: a nightly backup of a folder
 //! that was mistyped would else be one of nothing, and look well.
 
 use std::time::Duration;
 
 use runtime::Instant;
 use store::backup::Database;
-use store::{SchemaState, UsersDb};
+use store::{Address, SchemaState, UsersDb};
 
-use super::database_address;
-use crate::config::StoreOptions;
 use crate::failure::Failure;
 
 /// Time that a process may take to make a store or to bring it up to date, which nobody else does meanwhile.
@@ -40,27 +38,23 @@ impl Patience {
 }
 
 /// Waits until both databases have the schema of this version. Nothing is made or changed.
-pub(super) async fn await_databases(options: &StoreOptions, patience: &Patience) -> Result<(), Failure> {
-    for database in Database::BOTH {
+pub(super) async fn await_databases(databases: &[(Database, Address)], patience: &Patience) -> Result<(), Failure> {
+    for (database, address) in databases {
         loop {
-            match database.state_at(database_address(options, database)?).await? {
+            match database.state_at(address.clone()).await? {
                 SchemaState::Current => break,
-                SchemaState::Older(found) => patience.wait_for(is_older(database, found)).await?,
-                SchemaState::Missing => patience.wait_for(no_store(options, database)).await?,
+                SchemaState::Older(found) => patience.wait_for(is_older(*database, found)).await?,
+                SchemaState::Missing => patience.wait_for(no_store(*database, address)).await?,
             }
         }
     }
     Ok(())
 }
 
-/// Waits until the store has been made as a whole.
-pub(super) async fn await_identity(
-    users: &UsersDb,
-    options: &StoreOptions,
-    patience: &Patience,
-) -> Result<(), Failure> {
+/// Waits until the store has been made as a whole. `address` is that of the users database.
+pub(super) async fn await_identity(users: &UsersDb, address: &Address, patience: &Patience) -> Result<(), Failure> {
     while !users.store_identity().await?.is_some_and(|identity| identity.is_bound) {
-        patience.wait_for(no_store(options, Database::Users)).await?;
+        patience.wait_for(no_store(Database::Users, address)).await?;
     }
     Ok(())
 }
@@ -74,14 +68,12 @@ fn is_older(database: Database, found: i64) -> Failure {
     ))
 }
 
-fn no_store(options: &StoreOptions, database: Database) -> Failure {
-    let on_server = match database {
-        Database::Users => options.users_db.is_some(),
-        Database::Health => options.health_db.is_some(),
+fn no_store(database: Database, address: &Address) -> Failure {
+    let place = match address {
+        Address::File(file) => file.parent().unwrap_or(file).display().to_string(),
+        // Without the address, which can hold a password.
+        Address::Postgres(_) => format!("the {} database", database.name()),
     };
-    // The address can hold a password.
-    let place =
-        if on_server { format!("the {} database", database.name()) } else { options.data.display().to_string() };
     Failure::Other(format!(
         "{place} holds no store: name the right one with --data, or with --users-db and --health-db. `pulseward migrate` \
          makes a new one, as the first start of the service does; nothing was made"

@@ -12,7 +12,7 @@ use crate::harness::{database_file, pulseward, run, store_command};
 
 const UUID: &str = "80876de9-4e89-449a-9a8f-c1e11f720437";
 
-/// Every operation of `admin`, with its arguments.
+/// Every operation of `admin`, with the options that it needs.
 const OPERATIONS: [&[&str]; 16] = [
     &["create-account", "--email", "rita@study.example", "--role", "researcher"],
     &["list-accounts"],

@@ -1,4 +1,4 @@
-//! How far the schema of a database is, found out without changing anything.
+//! The version of a database's schema, found out without changing anything.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::postgres::connect_directly;
 use super::sqlite::file;
 use crate::error::{Result, StoreError};
 
-/// What a database address leads to.
+/// State of the database at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemaState {
     /// No database of ours.

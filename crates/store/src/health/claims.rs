@@ -77,7 +77,7 @@ pub struct Claim {
     pub failures: Failures,
 }
 
-/// A patient held by a node, and the token of its claim.
+/// A patient that a node holds, and the token of its claim.
 struct HeldPatient {
     uuid: PatientId,
     fold_token: i64,

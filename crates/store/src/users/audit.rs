@@ -266,7 +266,7 @@ impl UsersDb {
     }
 }
 
-/// Where the log ends.
+/// The end of the log.
 #[derive(Default)]
 struct Head {
     /// Number of the last entry; 0 before the first one.

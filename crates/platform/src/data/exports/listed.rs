@@ -9,7 +9,7 @@ use crate::core::access::Researcher;
 use crate::core::error::Result;
 use crate::data::Data;
 
-/// Which exports are asked for; all of them without any condition.
+/// Conditions on the exports of a list; all of them without any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExportFilter {
     /// Those of this patient.
@@ -23,13 +23,13 @@ pub struct ExportFilter {
 pub struct ListedExport {
     /// Record identifier, 24 hex digits.
     pub id: ExportId,
-    /// Whose data.
+    /// The patient.
     pub patient: PatientId,
     /// Time at which it was asked for, ms.
     pub created_ms: i64,
-    /// What was asked for.
+    /// The request.
     pub request: ExportRequest,
-    /// How far it is.
+    /// Its progress.
     pub state: ExportState,
 }
 

@@ -15,11 +15,11 @@ pub struct Rejection {
     pub index: u64,
     /// The column at fault.
     pub column: String,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
 }
 
-/// Where the rows of a sync come from.
+/// Origin of the rows of a sync.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// The file, as it is called in messages.

@@ -41,7 +41,7 @@ impl Counts {
     }
 }
 
-/// What became of the rows of a sync.
+/// Outcome of a sync.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// How many.
