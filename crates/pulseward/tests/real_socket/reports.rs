@@ -69,7 +69,7 @@ async fn fleet_that_is_stopped_in_its_history_says_how_far_it_came_and_fails() {
         assert!(result["syncs"].as_u64() > Some(0), "what was sent is reported all the same: {result}");
         // Nobody sees a bar where standard error is no terminal.
         let progress: Vec<_> = said.iter().filter(|(_, line)| line.starts_with("sending history: ")).collect();
-        assert!((1..=3).contains(&progress.len()), "{said:?}");
+        assert!(!progress.is_empty(), "{said:?}");
         assert!(progress.iter().all(|(_, line)| line.contains(" of ")), "{said:?}");
         let waits = progress.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0));
         assert!(waits.into_iter().all(|wait| wait > Duration::from_secs(4)), "{said:?}");
