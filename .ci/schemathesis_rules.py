@@ -136,6 +136,25 @@ def serial_number_is_not_registered_yet(body):
     body["serial_number"] = f"{next(NUMBERS)} {body['serial_number'][:80]}".strip()
 
 
+@body_rule("PATCH /users/me")
+def email_comes_with_the_present_password(body):
+    if body.get("email") is not None:
+        body["password"] = scene.PASSWORD
+
+
+def not_easily_guessed(field):
+    """A rule of a new password: neither a common one nor one of the account's own words, of which no schema knows."""
+    def change(body):
+        if body.get(field) is not None:
+            body[field] = (body[field] + " wherever 7 herons wade")[-1024:]
+    return change
+
+
+body_rule("POST /users/activate", "POST /integration/v1/patients/{uuid}/reset-password")(not_easily_guessed("password"))
+body_rule("POST /users/login", "POST /users/auth/password")(not_easily_guessed("new_password"))
+body_rule("POST /portal/api/account/password")(not_easily_guessed("new"))
+
+
 @body_rule("POST /users/auth/password")
 def password_is_the_present_one_and_the_new_one_another(body):
     body["password"] = scene.PASSWORD

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use platform::{FieldFaults, Person, ProfileChange, Receipt};
+use axum::Json;
+use axum::http::StatusCode;
+use platform::{FieldFaults, Person, Place, ProfileChange, Receipt};
 use serde::Serialize;
 use store::Profile;
 
@@ -155,10 +157,42 @@ pub(crate) struct ReceiptBody {
     /// Number of removed rows by kind.
     #[schema(example = json!({"chunks": 1042, "summaries": 310}))]
     counts: BTreeMap<String, u64>,
+    /// Remains elsewhere.
+    remains: Vec<RemainsBody>,
+}
+
+/// Something of the erased that is left.
+#[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = ErasureRemains)]
+pub(crate) struct RemainsBody {
+    /// `write_ahead_logs`: of the database files, which somebody is reading; `database_files`: unused parts of their pages;
+    /// `database_server`: dead rows and the log of the server, which its operator looks after; `backups`: those from before.
+    #[schema(example = "backups")]
+    #[serde(rename = "where")]
+    place: &'static str,
+    /// Time by which it is gone, ISO 8601 in UTC; null where the service has no hand in it.
+    #[schema(example = json!(null))]
+    until: Option<String>,
 }
 
 impl From<Receipt> for ReceiptBody {
     fn from(receipt: Receipt) -> Self {
-        ReceiptBody { uuid: receipt.uuid.to_string(), erased_at: iso_ms(receipt.erased_ms), counts: receipt.counts }
+        let remains = receipt
+            .remains
+            .iter()
+            .map(|left| RemainsBody { place: left.place.name(), until: left.until_ms.map(iso_ms) });
+        ReceiptBody {
+            uuid: receipt.uuid.to_string(),
+            erased_at: iso_ms(receipt.erased_ms),
+            remains: remains.collect(),
+            counts: receipt.counts,
+        }
     }
+}
+
+/// The answer to an erasure: 202 while the write-ahead logs could not be emptied.
+pub(crate) fn receipt_of(receipt: Receipt) -> (StatusCode, Json<ReceiptBody>) {
+    let is_left = receipt.remains.iter().any(|left| left.place == Place::WriteAheadLogs);
+    // A receipt and not 204: studies have to show that an erasure was done.
+    (if is_left { StatusCode::ACCEPTED } else { StatusCode::OK }, Json(receipt.into()))
 }

@@ -162,6 +162,15 @@ async fn erase_and_look(story: &Story, cast: &Cast, databases: &[&Postgres]) {
     let hedys_day_before = story.get_as(&hedys_day, key).await.ok();
     let receipt = story.ask("DELETE", &path, key, Value::Null).await.ok();
     assert_eq!((&receipt["uuid"], &receipt["erased_at"]), (&json!(grace.uuid), &json!("2025-11-20T00:53:20.000Z")));
+    // The receipt is true when it is given: nothing is in any file, logs included, but what it names.
+    let left: Vec<&Value> = receipt["remains"].as_array().expect("a list").iter().map(|left| &left["where"]).collect();
+    if databases.is_empty() {
+        assert_eq!(left, ["database_files", "backups"]);
+        assert_eq!(receipt["remains"][0]["until"], "2025-11-20T01:53:20.000Z");
+        assert_eq!(found(story, &[]), Vec::<&str>::new(), "in a file when the receipt was given");
+    } else {
+        assert_eq!(left, ["database_server", "backups"]);
+    }
     let count = |kind: &str| receipt["counts"][kind].as_u64().unwrap_or_else(|| panic!("no {kind}: {receipt}"));
     // Twenty rows of activity, eight of ppg1, two of tests.
     assert_eq!(count("samples"), 30);
@@ -219,6 +228,12 @@ async fn erase_and_look(story: &Story, cast: &Cast, databases: &[&Postgres]) {
 
     assert_eq!(story.platform.upkeep.overwrite_erased().await.expect("rewritten"), 1);
     assert_eq!(story.platform.upkeep.overwrite_erased().await.expect("nothing to do"), 0);
+    let later = story.get_as(&format!("/integration/v1/erasures/{}", grace.uuid), key).await.ok();
+    assert_eq!((&later["counts"], &later["erased_at"]), (&receipt["counts"], &receipt["erased_at"]));
+    let left: Vec<&Value> = later["remains"].as_array().expect("a list").iter().map(|left| &left["where"]).collect();
+    assert_eq!(left, if databases.is_empty() { vec!["backups"] } else { vec!["database_server", "backups"] });
+    let nobody = story.get_as(&format!("/integration/v1/erasures/{}", hedy.uuid), key).await;
+    assert_eq!(nobody.error(), (404, "patient_not_found"));
     assert_eq!(found(story, databases), Vec::<&str>::new());
     assert_eq!(story.platform.core.objects().erased().await.expect("a list"), [PatientId::new(grace.uuid.as_str())]);
     // An object that a sealing left after all is found by the second look, an hour later.

@@ -9,6 +9,8 @@ mod contents;
 mod lake;
 #[path = "exports/links.rs"]
 mod links;
+#[path = "exports/listed.rs"]
+mod listed;
 #[path = "exports/turns.rs"]
 mod turns;
 
@@ -153,7 +155,7 @@ async fn an_archive_has_a_file_for_each_type_and_colour() {
     assert_eq!(file["bytes"], green.len());
     assert_eq!((&file["first_timestamp"], &file["last_timestamp"]), (&json!(MIDNIGHT_MS), &json!(MIDNIGHT_MS + 31)));
     let dictionary = String::from_utf8(entry(&archive, "data_dictionary.csv")).expect("text");
-    assert!(dictionary.starts_with("type,column,unit,meaning\nactivity,timestamp,ms,"), "{dictionary}");
+    assert!(dictionary.starts_with("type,column,unit,meaning,no_value\nactivity,timestamp,ms,"), "{dictionary}");
     assert!(dictionary.contains("\necg,ecg,mV,"), "{dictionary}");
 }
 

@@ -9,6 +9,8 @@ mod practitioner;
 mod profile_limits;
 #[path = "management/rule_limits.rs"]
 mod rule_limits;
+#[path = "management/seen_bracelets.rs"]
+mod seen_bracelets;
 #[path = "management/vouchers.rs"]
 mod vouchers;
 
@@ -317,6 +319,7 @@ async fn a_bracelet_is_registered_worn_and_given_back() {
     assert_eq!(text(&bracelet["id"]).len(), 24);
     let expected = json!({
         "id": bracelet["id"], "serial_number": "PB-1", "device_type": "wrist", "created_at": "2025-11-20T00:53:20.000Z",
+        "registered": true,
     });
     assert_eq!(bracelet, expected);
     assert_eq!(story.post_as(all, &bob, new).await.error(), (409, "duplicate_serial_number"));

@@ -36,6 +36,13 @@ impl Study {
         self.story.get(&self.path("latest-news-score")).await.ok()
     }
 
+    /// Times and totals of the stored entries, in the order of time.
+    async fn entries(&self) -> Vec<(i64, Option<u8>)> {
+        let patient = PatientId::new(self.patient.uuid.as_str());
+        let stored = self.story.platform.core.health().news_between(&patient, 0, i64::MAX).await.expect("entries");
+        stored.iter().map(|entry| (entry.time_ms, entry.total)).collect()
+    }
+
     async fn latest_values(&self) -> Value {
         let path = format!("/integration/v1/groups/{}/patients?token={}&with_latest_values=1", self.group, self.key);
         self.story.get(&path).await.ok()[0]["latest_values"].clone()
@@ -97,13 +104,16 @@ async fn what_is_missing_is_named_and_no_partial_sum_is_shown() {
     assert_eq!((&news["timestamp"], &news["value"]), (&json!(later_ms), &Value::Null));
     assert_eq!((&news["score_heart_rate"], &news["heart_rate"]), (&json!(2), &json!(112.0)));
     assert_eq!(news["score_blood_pressure"], 0);
-    for parameter in ["respiration_rate", "spo2", "temperature"] {
+    for parameter in ["respiration_rate", "temperature"] {
         assert_eq!(news[format!("score_{parameter}")], Value::Null, "{parameter}");
         assert_eq!(news[format!("{parameter}_timestamp")], first_ms, "{parameter}");
     }
-    assert_eq!((&news["spo2"], &news["temperature"], &news["age_s"]), (&json!(97.0), &json!(37.1), &json!(9 * 60)));
+    let spo2 = ["score_spo2", "spo2", "spo2_timestamp"].map(|field| &news[field]);
+    assert_eq!(spo2, [&Value::Null; 3], "neither the poor value nor the old one, which another sensor must replace");
+    assert_eq!((&news["temperature"], &news["age_s"]), (&json!(37.1), &json!(9 * 60)));
     let stale = |parameter| json!({"parameter": parameter, "reason": "stale", "age_s": 40 * 60});
-    assert_eq!(news["missing"], json!([stale("respiration_rate"), stale("spo2"), stale("temperature")]));
+    let poor = json!({"parameter": "spo2", "reason": "low_quality", "age_s": 9 * 60});
+    assert_eq!(news["missing"], json!([stale("respiration_rate"), poor, stale("temperature")]));
     let latest = study.latest_values().await;
     assert!(latest.get("news_score").is_none() && latest.get("news_score_timestamp").is_none());
     assert_eq!((&latest["heart_rate"], &latest["temperature"]), (&json!(112.0), &json!(37.1)));
@@ -156,16 +166,9 @@ async fn settings_hold_from_when_they_are_set() {
     let news = study.news().await;
     assert_eq!((&news["timestamp"], &news["value"]), (&json!(ahead_ms), &json!(2)));
     assert_eq!((&news["score_oxygen"], &news["assumed"]), (&json!(2), &json!(["spo2_scale", "consciousness"])));
-    let entries = study
-        .story
-        .platform
-        .core
-        .health()
-        .news_between(&PatientId::new(study.patient.uuid.as_str()), 0, i64::MAX)
-        .await
-        .expect("entries");
-    let totals: Vec<(i64, Option<u8>)> = entries.iter().map(|entry| (entry.time_ms, entry.total)).collect();
-    assert_eq!(totals, [(before_ms, Some(0)), (ahead_ms, Some(2))]);
+    let totals = study.entries().await;
+    // The change makes an entry of its own. The row ahead changes nothing more, and is there as the newest.
+    assert_eq!(totals, [(before_ms, Some(0)), (START_MS + MINUTE_MS, Some(2)), (ahead_ms, Some(2))]);
 
     // A second change of the same millisecond adds to the first; a later measurement is scored with both.
     let both = study.story.put(&path, json!({"spo2_scale": 2, "consciousness": "V"})).await.ok();
@@ -193,6 +196,47 @@ async fn settings_hold_from_when_they_are_set() {
     );
     assert_eq!(text(&log[0]["primary_entity_id"]), study.patient.uuid);
     assert_eq!(log[0]["timestamp"], START_MS + MINUTE_MS);
+}
+
+#[tokio::test]
+async fn change_of_oxygen_or_consciousness_is_scored_at_once_with_what_is_valid() {
+    let study = Study::begin().await;
+    let path = study.path("news-settings");
+    // Nothing was measured: a setting alone makes no score.
+    study.story.put(&path, json!({"oxygen": false})).await.ok();
+    study.story.fold().await;
+    assert_eq!(study.story.get(&study.path("latest-news-score")).await.error(), (404, "no_news_score"));
+
+    study.story.sync(&study.patient, healthy_row(START_MS)).await;
+    study.story.pass_ms(10 * MINUTE_MS);
+    study.story.put(&path, json!({"oxygen": true})).await.ok();
+    study.story.fold().await;
+    let news = study.news().await;
+    assert_eq!((&news["timestamp"], &news["value"]), (&json!(START_MS + 10 * MINUTE_MS), &json!(2)));
+    assert_eq!((&news["score_oxygen"], &news["heart_rate_timestamp"]), (&json!(2), &json!(START_MS)));
+    assert_eq!(study.latest_values().await["news_score"], 2);
+
+    study.story.pass_ms(10 * MINUTE_MS);
+    study.story.put(&path, json!({"oxygen": false, "consciousness": "V"})).await.ok();
+    study.story.fold().await;
+    let news = study.news().await;
+    assert_eq!((&news["timestamp"], &news["value"]), (&json!(START_MS + 20 * MINUTE_MS), &json!(3)));
+
+    // The same again changes no score; the same rows in another order make the same entries.
+    let before = study.entries().await;
+    study.story.sync(&study.patient, healthy_row(START_MS + 15 * MINUTE_MS)).await;
+    study.story.sync(&study.patient, healthy_row(START_MS - 15 * MINUTE_MS)).await;
+    let entries = study.entries().await;
+    let first = (START_MS - 15 * MINUTE_MS, Some(0));
+    assert_eq!(entries, [&[first], &before[1..]].concat(), "late rows leave the entries of the changes as they are");
+    let again = study.story.platform.data.recompute(None, |_, _| {}).await.expect("recomputed");
+    assert_eq!((again.differences, study.entries().await), (0, entries.clone()));
+
+    // Half a day on nothing is valid any more.
+    study.story.pass_ms(13 * 60 * MINUTE_MS);
+    study.story.put(&path, json!({"consciousness": "A"})).await.ok();
+    study.story.fold().await;
+    assert_eq!(study.entries().await, entries);
 }
 
 #[tokio::test]

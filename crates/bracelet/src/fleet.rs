@@ -19,4 +19,4 @@ pub use config::{Clock, FleetConfig, HistoryOrder, Live, LoadPlan};
 pub use driver::Fleet;
 pub use progress::{Progress, Silent};
 pub use session::Session;
-pub use tally::FleetResult;
+pub use tally::{FleetResult, Stopped};

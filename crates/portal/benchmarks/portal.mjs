@@ -25,6 +25,7 @@ const HOUR = 3_600_000;
 
 const data = mkdtempSync(join(tmpdir(), "pulseward-benchmark-"));
 const admin = (...words) => JSON.parse(execFileSync(program, ["admin", ...words, "--data", data, "--json"], { encoding: "utf8" }));
+execFileSync(program, ["migrate", "--data", data]);
 admin("create-account", "--email", EMAIL, "--role", "researcher", "--password", PASSWORD);
 const key = admin("create-api-key", "--account", EMAIL).token;
 const service = spawn(program, ["serve", "--data", data, "--listen", "127.0.0.1:0", "--rate-limit", "off"], { stdio: ["ignore", "ignore", "pipe"] });

@@ -12,6 +12,7 @@ mod logging;
 mod metrics;
 mod output;
 mod panics;
+mod progress;
 mod server;
 mod service;
 mod traces;

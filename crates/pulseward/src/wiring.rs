@@ -6,6 +6,7 @@ mod identity;
 pub mod master_key;
 mod node_name;
 pub mod objects;
+mod presence;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,7 +58,6 @@ pub async fn with_stores<T>(
     work: impl AsyncFnOnce(&Platform) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     refuse_unfinished(options)?;
-    refuse_nothing(options, expected)?;
     let platform = assemble(options, Settings::default(), expected).await?;
     let opened = match expected {
         // Any key is wrong: the right one is lost.
@@ -85,18 +85,6 @@ async fn refuse_unfinished_databases(options: &StoreOptions) -> Result<(), Failu
         Address::Postgres(url) if store::backup::has_mark(&url).await? => Err(unfinished()),
         _ => Ok(()),
     }
-}
-
-/// Refuses a data folder without a store to a command that expects one.
-fn refuse_nothing(options: &StoreOptions, expected: Expected) -> Result<(), Failure> {
-    let is_nothing = options.users_db.is_none() && !options.data.join(USERS_FILE).exists();
-    if is_nothing && !expected.allows_nothing() {
-        return Err(Failure::Usage(format!(
-            "{} holds no store: name its folder with --data; `serve` and `admin create-account` make a new one",
-            options.data.display()
-        )));
-    }
-    Ok(())
 }
 
 /// Refuses a master key that is not the one of the store: every login would fail, and keys that sign would be sealed by
@@ -138,8 +126,16 @@ async fn assemble(options: &StoreOptions, settings: Settings, expected: Expected
     let health_address = database_address(options, Database::Health)?;
     refuse_unshared_key(options)?;
     let objects = objects::named(options)?;
-    // Before anything is written into it: what SQLite makes, others may read unless the folder keeps them out.
-    make_private_folder(&options.data)?;
+    let patience = presence::Patience::begin();
+    let databases = [(Database::Users, users_address.clone()), (Database::Health, health_address.clone())];
+    if expected.makes_store() {
+        // Before anything is written into it: what SQLite makes, others may read unless the folder keeps them out.
+        make_private_folder(&options.data)?;
+    } else if let Err(missing) = presence::await_databases(&databases, &patience).await {
+        // Of two databases that are brought back, the second may not be there yet.
+        refuse_unfinished_databases(options).await?;
+        return Err(missing);
+    }
     warn_of_readers(&options.data);
     // Before the databases are brought up to date: a file that is no key is to change nothing.
     let key_path = master_key_path(options);
@@ -151,16 +147,21 @@ async fn assemble(options: &StoreOptions, settings: Settings, expected: Expected
         )));
     }
     let limits = Limits { connections: options.db_connections.count(), ..Limits::default() };
-    let users = UsersDb::open_with(users_address, limits).await?;
+    let users = UsersDb::open_with(users_address.clone(), limits).await?;
     if expected != Expected::RestoredStore {
         refuse_unfinished_databases(options).await?;
     }
-    let is_made = users.store_identity().await?.is_some_and(|identity| identity.is_bound);
+    let is_made = if expected.makes_store() {
+        users.store_identity().await?.is_some_and(|identity| identity.is_bound)
+    } else {
+        presence::await_identity(&users, &users_address, &patience).await?;
+        true
+    };
     let missing = match expected {
         Expected::RestoredStore => Missing::Made,
-        _ if !expected.needs_objects() => Missing::Ignored,
-        _ if is_made => Missing::Refused,
-        _ => Missing::Made,
+        _ if !is_made => Missing::Made,
+        _ if expected.needs_objects() => Missing::Refused,
+        _ => Missing::Ignored,
     };
     let objects = objects.open(missing)?;
     let health = HealthDb::open_with(health_address, limits, objects.clone()).await?;
@@ -171,6 +172,8 @@ async fn assemble(options: &StoreOptions, settings: Settings, expected: Expected
         None if expected != Expected::LostKey && (users.holds_sealed().await? || health.holds_sealed().await?) => {
             return Err(key_is_lost(&key_path));
         }
+        // Nobody else may make it either: its path may be mistyped.
+        None if expected != Expected::LostKey && !expected.makes_store() => return Err(key_is_missing(&key_path)),
         None => master_key::make(&key_path, fill_random)?,
     };
     Ok(Platform::new(Environment {
@@ -201,6 +204,14 @@ fn key_is_lost(path: &Path) -> Failure {
          --master-key-file. If it is lost for good, `pulseward admin rotate-keys --new-master-key` makes another one and \
          new keys that sign; second factors cannot be read any more then, and `pulseward admin remove-second-factor` \
          takes them away",
+        path.display()
+    ))
+}
+
+fn key_is_missing(path: &Path) -> Failure {
+    Failure::Other(format!(
+        "{} is missing: name the store's master key with --master-key-file; where there is none yet, `pulseward migrate` \
+         and the start of the service make it",
         path.display()
     ))
 }

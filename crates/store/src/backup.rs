@@ -7,19 +7,31 @@ use std::path::{Path, PathBuf};
 
 use crate::engine::Address;
 use crate::engine::Migrations;
+use crate::engine::Row;
+use crate::engine::SchemaState;
 pub use crate::engine::backup::FillTarget;
 use crate::engine::backup::{self, Original};
 use crate::engine::blocking;
 use crate::engine::open_to_read;
 use crate::error::{Result, StoreError};
-use crate::signing_key::SigningKey;
+use crate::readers::count;
+use crate::signing_key::{SigningKey, key_columns, read_key};
+use crate::texts::record;
 use crate::{health, users};
 
-const OBJECTS: &str = "SELECT path, bytes, sha256 FROM segment UNION ALL
+record! {
+    object_columns!(""), read_object(row) -> NamedObject { path, bytes by count, sha256 }
+}
+
+const OBJECTS: &str = concat!(
+    "SELECT ",
+    object_columns!(),
+    " FROM segment UNION ALL
     SELECT path, bytes, NULL FROM export_job WHERE state = 'done' AND path IS NOT NULL AND bytes IS NOT NULL
-    ORDER BY path";
-const SIGNING: &str = "SELECT kid, sealed_key, public_key, created_ms, retired_ms FROM signing_key
-    WHERE retired_ms IS NULL ORDER BY created_ms, kid";
+    ORDER BY path"
+);
+const SIGNING: &str =
+    concat!("SELECT ", key_columns!(), " FROM signing_key WHERE retired_ms IS NULL ORDER BY created_ms, kid");
 // Both databases have a table of this name, with a row for each patient.
 const COUNT_PATIENTS: &str = "SELECT COUNT(*) FROM patient";
 
@@ -42,6 +54,14 @@ impl Database {
             Database::Users => "users",
             Database::Health => "health",
         }
+    }
+
+    /// Looks how far the database at an address is, and changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::SchemaVersion`] for one of a newer program.
+    pub async fn state_at(self, address: Address) -> Result<SchemaState> {
+        self.migrations().state_of(address).await
     }
 
     /// Version of the schema that this program knows.
@@ -142,31 +162,18 @@ pub fn named_objects<E: From<StoreError>>(
     let mut rows = statement.query([]).map_err(StoreError::from)?;
     // Row by row: a store has more objects than fit into the memory that a backup may take.
     while let Some(row) = rows.next().map_err(StoreError::from)? {
-        each(read_object(row).map_err(StoreError::from)?)?;
+        each(read_object(&Row::Sqlite(row))?)?;
     }
     Ok(())
 }
 
-fn read_object(row: &rusqlite::Row<'_>) -> rusqlite::Result<NamedObject> {
-    Ok(NamedObject { path: row.get(0)?, bytes: row.get::<_, i64>(1)?.unsigned_abs(), sha256: row.get(2)? })
-}
-
 /// The keys of a copy that sign tokens, oldest first.
 pub async fn signing_keys(file: PathBuf) -> Result<Vec<SigningKey>> {
-    let read = |row: &rusqlite::Row<'_>| {
-        Ok(SigningKey {
-            kid: row.get(0)?,
-            sealed_key: row.get(1)?,
-            public_key: row.get(2)?,
-            created_ms: row.get(3)?,
-            retired_ms: row.get(4)?,
-        })
-    };
     blocking(move || {
         let copied = open_to_read(&file)?;
         let mut statement = copied.prepare(SIGNING)?;
-        let keys = statement.query_map([], read)?;
-        Ok(keys.collect::<rusqlite::Result<_>>()?)
+        let keys = statement.query_and_then([], |row| read_key(&Row::Sqlite(row)))?;
+        keys.collect()
     })
     .await
 }

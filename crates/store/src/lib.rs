@@ -25,6 +25,7 @@ mod objects;
 mod payload;
 #[cfg(test)]
 mod random_blocks;
+mod readers;
 mod refresh;
 pub mod segment;
 mod signing_key;
@@ -39,7 +40,7 @@ pub use damage::DamagedRows;
 pub use engine::FailureMoment;
 pub use engine::{
     Address, BUCKETS_US, DamagedLog, DatabaseFiles, DbCounts, DurationCounts, Limits, OperationCounts, PoolCounts,
-    listen_for_wake_ups,
+    SchemaState, listen_for_wake_ups,
 };
 pub use error::{Result, StoreError};
 pub use events::{EventType, NewEvent};
@@ -49,9 +50,10 @@ pub use health::{
     AHEAD_MS, AfHourRow, Alarm, AuthorizationCode, Claim, CommitOutcome, Counts, DERIVE_KIND, DamageFinding,
     DamagedObjects, DamagedRowCount, DerivationCommit, DerivationInputs, DerivationStart, Device, DeviceReport, Dirty,
     DueRange, EXPORT_KIND, ErasedPatient, ExportJob, ExportQueue, ExportState, ExportTurn, FailingJobs, Failures,
-    HealthChange, HealthDb, HealthPatient, HealthSession, InputRange, IntakeFacts, JobFailure, JobLease, LatestChange,
-    LocalQuarter, NEVER_MS, NewExport, NewJob, NodeView, OauthRefreshToken, PendingEntries, Profile, PutAside,
-    ScrubState, SlotRow, SummaryRow, Sync, SyncId, SyncOutcome, TallyRow, UnverifiedRows, WalkPart, WalkPosition,
+    HealthChange, HealthDb, HealthPatient, HealthSession, HeldJob, InputRange, IntakeFacts, JobFailure, JobLease,
+    LatestChange, LocalQuarter, NEVER_MS, NewExport, NewJob, NodeView, OauthRefreshToken, PendingEntries, Profile,
+    PutAside, ScrubState, SlotRow, SummaryRow, Sync, SyncId, SyncOutcome, TallyRow, UnverifiedRows, WalkPart,
+    WalkPosition,
 };
 pub use health::{Retirement, export_folder};
 pub use ids::{

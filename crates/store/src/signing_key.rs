@@ -26,8 +26,10 @@ impl std::fmt::Debug for SigningKey {
 }
 
 record! {
-    key_columns!(""), read_key(row) -> SigningKey { kid, sealed_key, public_key, created_ms, retired_ms }
+    key_columns!(""), pub(crate) read_key(row) -> SigningKey { kid, sealed_key, public_key, created_ms, retired_ms }
 }
+#[expect(clippy::single_component_path_imports, reason = "a macro is visible to other files by an import alone")]
+pub(crate) use key_columns;
 
 sql! {
     LIST = concat!("SELECT ", key_columns!(), " FROM signing_key ORDER BY created_ms, kid");

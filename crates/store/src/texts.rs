@@ -18,24 +18,17 @@ pub(crate) use sql;
 /// `$read` reads them in the same order, from a row or from the next columns of one.
 ///
 /// Columns have the names of the fields. `prefix` comes before each, such as `"s."` where a statement joins tables;
-/// a text that the statement computes is given after its field. A field that is a record itself,
-/// `field <- columns!(read)`, has its columns there.
+/// a text that the statement computes is given after its field, and `by` names a function that makes of its column
+/// what the field holds. A field that is a record itself, `field <- columns!(read)`, has its columns there.
 macro_rules! record {
     (@text $prefix:literal $field:ident) => { concat!($prefix, stringify!($field)) };
     (@text $prefix:literal $field:ident $computed:literal) => { $computed };
     (@text $prefix:literal $field:ident $nested:ident) => { $nested!() };
     (@take $from:ident) => { $from.take()? };
     (@take $from:ident $read:ident) => { $read($from)? };
-    ($columns:ident!($prefix:literal), $visibility:vis $read:ident(row) -> $record:ident { $($fields:tt)* }) => {
-        record! { $columns!($prefix), read_columns(columns) -> $record { $($fields)* } }
-
-        $visibility fn $read(row: &$crate::engine::row::Row<'_>) -> $crate::error::Result<$record> {
-            read_columns(&mut $crate::engine::row::Columns::of(row))
-        }
-    };
-    ($columns:ident!($prefix:literal), $visibility:vis $read:ident(columns) -> $record:ident {
-        $first:ident $(= $first_computed:literal)? $(<- $first_nested:ident!($first_read:ident))?
-        $(, $field:ident $(= $computed:literal)? $(<- $nested:ident!($nested_read:ident))?)* $(,)?
+    (@list $columns:ident $prefix:literal {
+        $first:ident $(= $first_computed:literal)? $(<- $first_nested:ident!($first_read:ident))? $(by $first_made:ident)?
+        $(, $field:ident $(= $computed:literal)? $(<- $nested:ident!($read:ident))? $(by $made:ident)?)* $(,)?
     }) => {
         macro_rules! $columns {
             () => {
@@ -45,14 +38,26 @@ macro_rules! record {
                 )
             };
         }
-
-        $visibility fn $read(columns: &mut $crate::engine::row::Columns<'_, '_>) -> $crate::error::Result<$record> {
+    };
+    (@reader $visibility:vis $reader:ident $record:ident {
+        $($field:ident $(= $computed:literal)? $(<- $nested:ident!($read:ident))? $(by $made:ident)?),* $(,)?
+    }) => {
+        $visibility fn $reader(columns: &mut $crate::engine::row::Columns<'_, '_>) -> $crate::error::Result<$record> {
             // Fields are computed in the order in which they are written.
-            Ok($record {
-                $first: $crate::texts::record!(@take columns $($first_read)?)
-                $(, $field: $crate::texts::record!(@take columns $($nested_read)?))*
-            })
+            Ok($record { $($field: $crate::texts::record!(@take columns $($read)? $($made)?)),* })
         }
+    };
+    ($columns:ident!($prefix:literal), $visibility:vis $read:ident(row) -> $record:ident $fields:tt) => {
+        $crate::texts::record! { @list $columns $prefix $fields }
+
+        $visibility fn $read(row: &$crate::engine::row::Row<'_>) -> $crate::error::Result<$record> {
+            $crate::texts::record! { @reader read_columns $record $fields }
+            read_columns(&mut $crate::engine::row::Columns::of(row))
+        }
+    };
+    ($columns:ident!($prefix:literal), $visibility:vis $read:ident(columns) -> $record:ident $fields:tt) => {
+        $crate::texts::record! { @list $columns $prefix $fields }
+        $crate::texts::record! { @reader $visibility $read $record $fields }
     };
 }
 pub(crate) use record;

@@ -180,7 +180,24 @@ impl<'block> Readings<'block> {
     pub fn at(&self, row: usize, time_ms: i64) -> LatestValues {
         match self {
             Readings::Activity(rows) => activity_at(rows, row, time_ms),
-            Readings::Spot(rows) => spot_at(rows, row, time_ms),
+            Readings::Spot(rows) => spot_of(rows.vital, rows.thousandths(row), time_ms),
+        }
+    }
+
+    /// Returns the vital signs of a row that would be valid but for their quality, all with the time given.
+    pub fn poor_at(&self, row: usize, timestamp_ms: i64) -> LatestValues {
+        match self {
+            Readings::Activity(rows) => {
+                let timed = |value: i32, steps: f64| Timed { value: f64::from(value) / steps, timestamp_ms };
+                LatestValues {
+                    heart_rate: rows.poor_bpm(row).map(|value| timed(value, 1.0)),
+                    respiration_rate: rows.poor_respiration_tenths(row).map(|value| timed(value, 10.0)),
+                    spo2: rows.poor_spo2_tenths(row).map(|value| timed(value, 10.0)),
+                    // The registry has no column for the quality of the others.
+                    ..LatestValues::default()
+                }
+            }
+            Readings::Spot(rows) => spot_of(rows.vital, rows.poor_thousandths(row), timestamp_ms),
         }
     }
 }
@@ -206,11 +223,10 @@ fn activity_at(rows: &ActivityRows<'_>, row: usize, timestamp_ms: i64) -> Latest
     }
 }
 
-fn spot_at(rows: &SpotRows<'_>, row: usize, timestamp_ms: i64) -> LatestValues {
+fn spot_of(vital: SpotVital, thousandths: Option<i32>, timestamp_ms: i64) -> LatestValues {
     let mut values = LatestValues::default();
-    let Some(thousandths) = rows.thousandths(row) else { return values };
-    let timed = Some(Timed { value: f64::from(thousandths) / 1000.0, timestamp_ms });
-    match rows.vital {
+    let timed = thousandths.map(|thousandths| Timed { value: f64::from(thousandths) / 1000.0, timestamp_ms });
+    match vital {
         SpotVital::HeartRate => values.heart_rate = timed,
         SpotVital::RespirationRate => values.respiration_rate = timed,
         SpotVital::Spo2 => values.spo2 = timed,

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use crate::any_rows::{MIDNIGHT_US, any_block};
 use crate::block::{Block, Cells};
 use crate::latest::{LatestValues, Timed, newest_in_rows, newest_of};
+use crate::measured::Measured;
 use crate::news_timeline::{LOOK_BACK_MS, NewsEntry, SettingsAt, Timeline, moments};
 use crate::news2::{
     Availability, Parameter, Settings, Spo2Bands, score_pulse, score_respiration, score_spo2, score_temperature,
@@ -120,11 +121,11 @@ proptest! {
     #[test]
     fn each_entry_follows_from_the_rows_up_to_it(block in any_block(DataType::Activity, MIDNIGHT_US..MIDNIGHT_US + 26 * HOUR_US, 40)) {
         let settings = SettingsAt::default();
-        let mut timeline = Timeline { known: LatestValues::default(), last: None };
+        let mut timeline = Timeline { known: Measured::default(), last: None };
         let mut before: Option<NewsEntry> = None;
         for moment in moments(std::slice::from_ref(&block), i64::MAX) {
             let entry = timeline.step(&moment, &settings);
-            let known = newest_of(&block, moment.0 * 1000 + 999);
+            let known = Measured::in_rows(&block, block.rows_between(i64::MIN, moment.0 * 1000 + 999));
             let expected = NewsEntry::at(moment.0, &known, &settings, before.as_ref());
             prop_assert_eq!(entry, expected);
             prop_assert_eq!(entry.changed, before.is_none_or(|before| entry.differs_from(&before)));
@@ -154,14 +155,16 @@ proptest! {
     fn moments_of_overlapping_blocks_are_merged(one in any_hour(), other in any_hour()) {
         let found = moments(&[one.clone(), other.clone()], i64::MAX);
         prop_assert!(found.is_sorted_by(|earlier, later| earlier.0 < later.0));
-        for (time_ms, values) in &found {
+        for (time_ms, measured) in &found {
             let at = |block: &Block| {
                 let rows = block.rows_between(time_ms * 1000, time_ms * 1000 + 999);
-                newest_in_rows(block, rows)
+                Measured::in_rows(block, rows)
             };
-            let (both, mut found) = (merged(&at(&one), &at(&other)), *values);
+            let (mut both, mut found) = (at(&one), *measured);
+            both.merge_newer(&at(&other));
             // Rows with a diastolic pressure alone are no moment, so that half may lie in another row.
-            found.nibp_diastolic = both.nibp_diastolic;
+            found.valid.nibp_diastolic = both.valid.nibp_diastolic;
+            found.poor.nibp_diastolic = both.poor.nibp_diastolic;
             prop_assert_eq!(found, both);
         }
     }
@@ -210,7 +213,7 @@ fn what_was_measured_longer_ago_than_an_evaluation_looks_back_is_stale_and_not_m
         (LOOK_BACK_MS + 1, Availability::Missing, Availability::Stale),
         (-1, Availability::Missing, Availability::Missing),
     ] {
-        let mut entry = NewsEntry::at(time_ms, &measured(age_ms), &SettingsAt::default(), None);
+        let mut entry = NewsEntry::at(time_ms, &measured(age_ms).into(), &SettingsAt::default(), None);
         assert_eq!(entry.part(Parameter::Temperature).availability, first, "{age_ms}");
         entry.name_forgotten(&measured(age_ms));
         assert_eq!(entry.part(Parameter::Temperature).availability, then, "{age_ms}");

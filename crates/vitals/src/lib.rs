@@ -29,6 +29,7 @@ mod intake_tests;
 pub mod latest;
 #[cfg(test)]
 mod latest_tests;
+pub mod measured;
 pub mod memory;
 pub mod merge;
 pub mod news2;

@@ -1,7 +1,7 @@
 //! NEWS over time: which evaluations become entries.
 //!
-//! The score is evaluated at each time T at which one of its vital signs was measured, from the newest valid
-//! measurements of the twelve hours up to T. An evaluation becomes an entry when a sub-score, the total or the set
+//! The score is evaluated at each time T at which one of its vital signs was measured or one of its settings was
+//! changed, from the newest valid measurements of the twelve hours up to T. An evaluation becomes an entry when a sub-score, the total or the set
 //! of missing parts differs from the evaluation before it; the newest evaluation is always kept. Both follow from
 //! the stored rows alone, so a range can be computed again whenever its rows change: what was valid before the range
 //! comes from cells, and nothing later than twelve hours after it can change but whether the next evaluation differs.
@@ -10,13 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
 use crate::latest::{LatestValues, Readings, Timed};
+use crate::measured::Measured;
 use crate::news2::{Availability, Measurement, Measurements, PRESSURE_AGE_LIMIT_MS, Parameter, Settings, evaluate};
 
 /// How far back from T a measurement is looked for, ms.
 pub const LOOK_BACK_MS: i64 = PRESSURE_AGE_LIMIT_MS;
 
-/// The vital signs measured within one millisecond.
-pub type Moment = (i64, LatestValues);
+/// The vital signs measured within one millisecond; none where only a setting was changed.
+pub type Moment = (i64, Measured);
 
 /// Settings at a time, and which of them nobody has ever set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,20 +114,17 @@ pub struct NewsEntry {
 impl NewsEntry {
     /// Returns the entry at T from the newest valid values up to T. `previous` is the evaluation before, or any entry
     /// equal to it but for time and values.
-    pub fn at(time_ms: i64, known: &LatestValues, settings: &SettingsAt, previous: Option<&NewsEntry>) -> Self {
-        // No entry depends on anything older, so that a late row reaches twelve hours of entries and no further.
-        let within = |timed: Option<Timed>| timed.filter(|timed| time_ms - timed.timestamp_ms <= LOOK_BACK_MS);
-        let measured = scored(known).map(within);
-        let good = |timed: Option<Timed>| {
-            // Poor rows never become a latest value: what is left here is good.
-            timed.map(|timed| Measurement { value: timed.value, time_ms: timed.timestamp_ms, good: true })
-        };
-        let [respiration_rate, spo2, blood_pressure, heart_rate, temperature] = measured.map(good);
+    pub fn at(time_ms: i64, known: &Measured, settings: &SettingsAt, previous: Option<&NewsEntry>) -> Self {
+        let (valid, poor) = (scored(&known.valid), scored(&known.poor));
+        let entering: [Option<Measurement>; 5] =
+            std::array::from_fn(|at| entering(time_ms, Parameter::ALL[at], [valid[at], poor[at]]));
+        let [respiration_rate, spo2, blood_pressure, heart_rate, temperature] = entering;
         let measurements = Measurements { respiration_rate, spo2, blood_pressure, heart_rate, temperature };
         let evaluation = evaluate(time_ms, &measurements, &settings.settings);
         let mut parts = [EntryPart { score: None, availability: Availability::Missing, measured: None }; 5];
-        for ((part, parameter), measured) in parts.iter_mut().zip(Parameter::ALL).zip(measured) {
+        for ((part, parameter), measurement) in parts.iter_mut().zip(Parameter::ALL).zip(entering) {
             let evaluated = evaluation.part(parameter);
+            let measured = measurement.map(|taken| Timed { value: taken.value, timestamp_ms: taken.time_ms });
             *part = EntryPart {
                 score: evaluated.score,
                 availability: evaluated.availability,
@@ -176,6 +174,23 @@ impl NewsEntry {
     }
 }
 
+/// Returns the measurement of a parameter that enters an evaluation at T, of the newest valid one and the newest poor one:
+/// the valid one, unless it is too old and a poor one was taken since.
+fn entering(time_ms: i64, parameter: Parameter, newest: [Option<Timed>; 2]) -> Option<Measurement> {
+    // No entry depends on anything older, so that a late row reaches twelve hours of entries and no further.
+    let within = |timed: Option<Timed>| timed.filter(|timed| time_ms - timed.timestamp_ms <= LOOK_BACK_MS);
+    let taken = |timed: Timed, good| Measurement { value: timed.value, time_ms: timed.timestamp_ms, good };
+    match newest.map(within) {
+        [Some(valid), Some(poor)] => {
+            let is_fresh = time_ms - valid.timestamp_ms <= parameter.age_limit_ms();
+            // While a valid measurement is fresh, a poor one after it hides nothing that is known.
+            let takes_valid = is_fresh || valid.timestamp_ms >= poor.timestamp_ms;
+            Some(if takes_valid { taken(valid, true) } else { taken(poor, false) })
+        }
+        [valid, poor] => valid.map(|valid| taken(valid, true)).or_else(|| poor.map(|poor| taken(poor, false))),
+    }
+}
+
 /// Returns the vital signs that are scored, in the order of [`Parameter::ALL`].
 fn scored(known: &LatestValues) -> [Option<Timed>; 5] {
     [known.respiration_rate, known.spo2, known.nibp_systolic, known.heart_rate, known.temperature]
@@ -192,9 +207,9 @@ pub fn moments(blocks: &[Block], not_after_us: i64) -> Vec<Moment> {
         let rows = block.times_us.partition_point(|time| *time <= not_after_us);
         for row in 0..rows {
             let time_ms = block.times_us[row].div_euclid(1000);
-            let values = readings.at(row, time_ms);
-            if values.scored_ms().is_some() {
-                moments.push((time_ms, values));
+            let measured = Measured { valid: readings.at(row, time_ms), poor: readings.poor_at(row, time_ms) };
+            if measured.scored_ms().is_some() {
+                moments.push((time_ms, measured));
             }
         }
     }
@@ -214,8 +229,8 @@ pub fn moments(blocks: &[Block], not_after_us: i64) -> Vec<Moment> {
 /// Steps through moments in the order of time.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeline {
-    /// Newest valid values so far.
-    pub known: LatestValues,
+    /// Newest measurements so far.
+    pub known: Measured,
     /// The last evaluation so far, or an entry that equals it but for time and values.
     pub last: Option<NewsEntry>,
 }
@@ -223,8 +238,8 @@ pub struct Timeline {
 impl Timeline {
     /// Evaluates at a moment, which must be later than all before.
     pub fn step(&mut self, moment: &Moment, settings: &SettingsAt) -> NewsEntry {
-        let (time_ms, values) = moment;
-        self.known.merge_newer(values);
+        let (time_ms, measured) = moment;
+        self.known.merge_newer(measured);
         let entry = NewsEntry::at(*time_ms, &self.known, settings, self.last.as_ref());
         self.last = Some(entry);
         entry
@@ -252,14 +267,14 @@ mod tests {
 
     fn heart_rate_at(value: f64, timestamp_ms: i64) -> Moment {
         let values = LatestValues { heart_rate: Some(Timed { value, timestamp_ms }), ..LatestValues::default() };
-        (timestamp_ms, values)
+        (timestamp_ms, values.into())
     }
 
     #[test]
     fn an_entry_follows_each_change_and_staleness_is_one() {
-        let mut timeline = Timeline { known: LatestValues::default(), last: None };
+        let mut timeline = Timeline { known: Measured::default(), last: None };
         let settings = SettingsAt::default();
-        let first = timeline.step(&(0, all_at(0)), &settings);
+        let first = timeline.step(&(0, all_at(0).into()), &settings);
         assert_eq!((first.total, first.changed), (Some(0), true));
         let same = timeline.step(&heart_rate_at(80.0, MINUTE_MS), &settings);
         assert_eq!((same.total, same.changed), (Some(0), false));
@@ -272,7 +287,7 @@ mod tests {
         let mut forgotten = timeline.step(&heart_rate_at(95.0, 12 * 60 * MINUTE_MS + 1), &settings);
         assert_eq!(forgotten.part(Parameter::Spo2).availability, Availability::Missing);
         assert_eq!(forgotten.part(Parameter::BloodPressure).availability, Availability::Missing);
-        let mut known = timeline.known;
+        let mut known = timeline.known.valid;
         known.temperature = None;
         known.nibp_systolic = Some(Timed { value: 120.0, timestamp_ms: forgotten.time_ms + 1 });
         forgotten.name_forgotten(&known);
@@ -285,6 +300,32 @@ mod tests {
     }
 
     #[test]
+    fn poor_measurement_is_the_reason_where_no_valid_one_is_fresh() {
+        let poor = |timestamp_ms| Measured {
+            valid: LatestValues::default(),
+            poor: LatestValues { heart_rate: Some(Timed { value: 140.0, timestamp_ms }), ..LatestValues::default() },
+        };
+        let mut timeline = Timeline { known: Measured::default(), last: None };
+        let settings = SettingsAt::default();
+        let mut step = |moment: Moment| *timeline.step(&moment, &settings).part(Parameter::HeartRate);
+        let first = step((0, poor(0)));
+        assert_eq!((first.availability, first.score), (Availability::LowQuality, None));
+        assert_eq!(first.measured, Some(Timed { value: 140.0, timestamp_ms: 0 }));
+        assert_eq!(step(heart_rate_at(72.0, MINUTE_MS)).score, Some(0));
+        let within = step((31 * MINUTE_MS, poor(31 * MINUTE_MS)));
+        assert_eq!((within.availability, within.score), (Availability::Fresh, Some(0)), "the valid one is fresh");
+        let after = step((32 * MINUTE_MS, Measured::default()));
+        assert_eq!(after.availability, Availability::LowQuality);
+        assert_eq!(after.measured.map(|timed| timed.timestamp_ms), Some(31 * MINUTE_MS));
+        let mut stale = Timeline { known: poor(0), last: None };
+        stale.step(&heart_rate_at(72.0, MINUTE_MS), &settings);
+        let old = stale.step(&(40 * MINUTE_MS, Measured::default()), &settings);
+        assert_eq!(old.part(Parameter::HeartRate).availability, Availability::Stale, "the poor one is older still");
+        let forgotten = step((31 * MINUTE_MS + LOOK_BACK_MS + 1, Measured::default()));
+        assert_eq!(forgotten.availability, Availability::Missing);
+    }
+
+    #[test]
     fn the_stored_form_is_read_back() {
         let settings = SettingsAt {
             assumed: Assumed { spo2_scale: true, oxygen: false, consciousness: true },
@@ -292,7 +333,7 @@ mod tests {
         };
         let mut known = all_at(40 * MINUTE_MS);
         known.spo2 = Some(Timed { value: 96.5, timestamp_ms: 0 });
-        let entry = NewsEntry::at(40 * MINUTE_MS, &known, &settings, None);
+        let entry = NewsEntry::at(40 * MINUTE_MS, &known.into(), &settings, None);
         let text = serde_json::to_string(&entry).unwrap();
         assert_eq!(serde_json::from_str::<NewsEntry>(&text).unwrap(), entry);
         assert!(text.starts_with(r#"{"t":2400000,"v":null,"p":[[0,0,[16.0,2400000]],[null,3,[96.5,0]],"#), "{text}");

@@ -98,15 +98,14 @@ impl<'block> ActivityRows<'block> {
         wearing == NULL || wearing >= 1
     }
 
-    /// Returns whether the bracelet was charging.
-    pub fn is_charging(&self, row: usize) -> bool {
-        self.charging.get(row) == 1
+    /// Returns whether the bracelet was charging; `None` where the row does not report it.
+    pub fn is_charging(&self, row: usize) -> Option<bool> {
+        given(self.charging.get(row)).map(|charging| charging == 1)
     }
 
-    /// Returns whether the battery was low.
-    pub fn is_low_battery(&self, row: usize) -> bool {
-        let battery = self.battery.get(row);
-        battery != NULL && battery <= LOW_BATTERY_PERCENT
+    /// Returns whether the battery was low; `None` where the row does not report it.
+    pub fn is_low_battery(&self, row: usize) -> Option<bool> {
+        given(self.battery.get(row)).map(|percent| percent <= LOW_BATTERY_PERCENT)
     }
 
     /// Heart rate as stored, valid or not; `None` where the row has no value.
@@ -175,6 +174,29 @@ impl<'block> ActivityRows<'block> {
         self.spo2.is_given(row)
     }
 
+    /// Heart rate of poor quality, /min.
+    pub fn poor_bpm(&self, row: usize) -> Option<i32> {
+        self.poor(self.bpm, self.bpm_q, row)
+    }
+
+    /// Respiration rate of poor quality in tenths of a breath per minute.
+    pub fn poor_respiration_tenths(&self, row: usize) -> Option<i32> {
+        self.poor(self.respiration_rate, self.resp_q, row)
+    }
+
+    /// Oxygen saturation of poor quality in tenths of a percent.
+    pub fn poor_spo2_tenths(&self, row: usize) -> Option<i32> {
+        self.poor(self.spo2, self.spo2_q, row)
+    }
+
+    fn poor(&self, values: Measured<'_>, qualities: &Cells, row: usize) -> Option<i32> {
+        // Off the wrist nothing of the patient was measured, neither well nor badly.
+        if is_good(qualities.get(row)) || !self.is_worn(row) {
+            return None;
+        }
+        values.get(row)
+    }
+
     fn valid(&self, values: Measured<'_>, qualities: &Cells, row: usize) -> Option<i32> {
         let value = values.get(row)?;
         // Off the wrist a sensor still reports values, and some of good quality.
@@ -232,6 +254,11 @@ impl<'block> SpotRows<'block> {
     /// Valid value in thousandths of the vital sign's unit.
     pub fn thousandths(&self, row: usize) -> Option<i32> {
         self.value.get(row).filter(|_| is_good(self.quality.get(row)))
+    }
+
+    /// Value of poor quality in thousandths of the vital sign's unit.
+    pub fn poor_thousandths(&self, row: usize) -> Option<i32> {
+        self.value.get(row).filter(|_| !is_good(self.quality.get(row)))
     }
 }
 

@@ -15,6 +15,9 @@ const LIMITING: [&str; 4] = ["pattern", "format", "enum", "const"];
 /// An upload, whose schema is made of the data types. A wrong value of it rejects a row and not the body.
 const UPLOAD: &str = "Sync";
 
+/// A field that changes nothing by itself: it goes along with another.
+const ALONG: &str = "password";
+
 /// Bodies that have to name at least one field; of these, or of all that they have.
 const AT_LEAST_ONE: [(&str, &[&str]); 8] = [
     ("Alarm", &["below", "above"]),
@@ -117,7 +120,7 @@ fn fields_of(name: &str, schemas: &Map<String, Value>) -> Map<String, Value> {
 ///
 /// Not as alternatives of what is required, of which generators make no type.
 fn at_least_one(fields: &Map<String, Value>, named: &[&str]) -> Value {
-    let counts = |name: &&String| named.is_empty() || named.contains(&name.as_str());
+    let counts = |name: &&String| if named.is_empty() { *name != ALONG } else { named.contains(&name.as_str()) };
     let mut others: Vec<&String> = fields.keys().filter(counts).collect();
     // The last is one whose values are of one kind, which can then be stated without the null.
     let last = others.iter().rposition(|name| kind_of(&fields[*name]).is_some()).map(|at| others.remove(at));

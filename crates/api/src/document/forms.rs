@@ -12,7 +12,7 @@ const LIMITS: [(&str, &[&str]); 4] = [
     ("string", &["pattern", "maxLength", "enum", "examples"]),
 ];
 /// Keywords of a schema that apply to values of all kinds.
-const COMMON: [&str; 3] = ["description", "x-unit", "deprecated"];
+const COMMON: [&str; 4] = ["description", "x-unit", "x-no-value", "deprecated"];
 
 /// Returns the schema of a column of such values.
 pub(super) fn of(value: &Value) -> Value {

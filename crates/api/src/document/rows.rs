@@ -179,6 +179,9 @@ fn value(column: &Column, writer: Writer) -> Value {
     if !column.unit.is_empty() {
         schema["x-unit"] = json!(column.unit);
     }
+    if let Some(none) = column.no_value {
+        schema["x-no-value"] = json!(none);
+    }
     if column.deprecated {
         schema["deprecated"] = json!(true);
     }
@@ -284,7 +287,7 @@ mod tests {
         let bpm = &schemas["ActivityRow"]["properties"]["bpm"];
         assert_eq!(bpm["type"], json!(["integer", "null"]));
         assert_eq!((&bpm["minimum"], &bpm["maximum"], &bpm["x-unit"]), (&json!(0), &json!(255), &json!("/min")));
-        assert_eq!(bpm["description"], "heart rate; 0 means no value");
+        assert_eq!((&bpm["description"], &bpm["x-no-value"]), (&json!("heart rate; 0 means no value"), &json!(0)));
         assert_eq!(schemas["ActivityRow"]["properties"]["activity_type"]["not"], json!({"enum": [3, 5]}));
         assert_eq!(schemas["TestsRow"]["properties"]["value"]["type"], "number");
         assert_eq!(schemas["Ppg2Row"]["properties"]["metric_id"]["pattern"], "^0x[0-9a-f]{2}$");

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use platform::{BraceletChange, NewBracelet};
+use platform::{BraceletChange, ListedBracelet, NewBracelet};
 use serde::Serialize;
 use store::{Bracelet, SerialNumber};
 use utoipa_axum::router::OpenApiRouter;
@@ -62,43 +62,79 @@ body! {
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(as = Bracelet)]
 struct BraceletBody {
-    /// Record identifier, 24 hex digits.
+    /// Record identifier, 24 hex digits; of one that the caller may act on.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "65b1f0c2a4d3e5f60718293a")]
-    id: String,
+    id: Option<String>,
     /// Serial number, as it is printed on the bracelet.
     #[schema(example = "PW-000123")]
     serial_number: String,
+    /// Whether it is registered. One that is not was named by syncs alone.
+    #[schema(example = true)]
+    registered: bool,
     /// Model.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "bracelet")]
-    device_type: String,
+    device_type: Option<String>,
     /// Version of the firmware.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "1.4.2")]
     firmware_version: Option<String>,
-    /// ISO 8601 in UTC with milliseconds.
+    /// When it was registered, ISO 8601 in UTC with milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "2025-11-20T00:53:20.000Z")]
-    created_at: String,
+    created_at: Option<String>,
     /// The patient who wears it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     patient_uuid: Option<String>,
+    /// The patient whose sync last named it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
+    seen_on: Option<String>,
+    /// When a sync last named it, or it was put on that patient's wrist; ISO 8601 in UTC with milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "2025-11-20T00:53:20.000Z")]
+    updated_at: Option<String>,
+    /// Charge as it was last reported, %.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 83)]
+    battery_level: Option<i64>,
 }
 
-impl From<Bracelet> for BraceletBody {
-    fn from(bracelet: Bracelet) -> Self {
+impl From<ListedBracelet> for BraceletBody {
+    fn from(listed: ListedBracelet) -> Self {
+        let ListedBracelet { serial_number, bracelet, is_registered, seen } = listed;
+        let (seen_on, device) = seen.unzip();
+        // The record is what people have entered; of one without, what the bracelet says of itself.
+        let (device_type, firmware_version) = match (&bracelet, &device) {
+            (Some(bracelet), _) => (Some(bracelet.device_type.clone()), bracelet.firmware_version.clone()),
+            (None, Some(device)) => (device.device_type.clone(), device.firmware_version.clone()),
+            (None, None) => (None, None),
+        };
         BraceletBody {
-            id: bracelet.id.to_string(),
-            serial_number: bracelet.serial_number.to_string(),
-            device_type: bracelet.device_type,
-            firmware_version: bracelet.firmware_version,
-            created_at: iso_ms(bracelet.created_ms),
-            patient_uuid: bracelet.worn_by.map(|patient| patient.to_string()),
+            id: bracelet.as_ref().map(|bracelet| bracelet.id.to_string()),
+            serial_number: serial_number.to_string(),
+            registered: is_registered,
+            device_type,
+            firmware_version,
+            created_at: bracelet.as_ref().map(|bracelet| iso_ms(bracelet.created_ms)),
+            patient_uuid: bracelet.and_then(|bracelet| bracelet.worn_by).map(|patient| patient.to_string()),
+            seen_on: seen_on.map(|patient| patient.to_string()),
+            updated_at: device.as_ref().map(|device| iso_ms(device.updated_ms)),
+            battery_level: device.and_then(|device| device.battery_level),
         }
     }
 }
 
+impl From<Bracelet> for BraceletBody {
+    fn from(bracelet: Bracelet) -> Self {
+        ListedBracelet::from(bracelet).into()
+    }
+}
+
 /// Returns the bracelets that the caller's patients wear, and those that nobody wears and that a member of the caller's
-/// studies has registered.
+/// studies has registered; then those that the patients' syncs have named.
 #[utoipa::path(get, path = "/v1/bracelets", tag = "bracelets", security(("api_key" = [])),
     responses((status = 200, body = Vec<BraceletBody>), (status = 401, body = ErrorBody)))]
 async fn list(

@@ -2,10 +2,12 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use platform::exports::{ArchiveCompression, ArchiveFormat, ExportProgress, ExportRequest, ExportStatus};
+use platform::exports::{
+    ArchiveCompression, ArchiveFormat, ExportFilter, ExportProgress, ExportRequest, ExportStatus, ListedExport,
+};
 use platform::{PlatformError, alternatives};
 use serde::Serialize;
-use store::ExportStage;
+use store::{ExportStage, ExportState, GroupCode, PatientId};
 use utoipa::openapi::schema::{Array, ArrayBuilder, ObjectBuilder, SchemaType, Type};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -16,14 +18,19 @@ use crate::body::typed::{FieldValue, Name, Sent, body};
 use crate::choices::{ArchiveCompressionName, ArchiveFormatName, ExportStageName, one_of_data_types};
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
+use crate::parameters::Parameters;
 use crate::path_uuid::PathPatient;
 use crate::state::ApiState;
-use crate::times::local_ms;
+use crate::times::{iso_ms, local_ms, local_text};
 use store::ExportId;
 
 /// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
-    OpenApiRouter::new().routes(routes!(create)).routes(routes!(create_of_type)).routes(routes!(status))
+    OpenApiRouter::new()
+        .routes(routes!(create))
+        .routes(routes!(create_of_type))
+        .routes(routes!(list))
+        .routes(routes!(status))
 }
 
 body! {
@@ -132,6 +139,85 @@ async fn create_of_type(
     let request = request_of(sent, Some(data_type))?;
     let id = state.platform.data.create_export(&researcher, &uuid.0, &request).await?;
     Ok(Json(ExportStatus { id, progress: ExportProgress::InProgress }.into()))
+}
+
+/// An export in a list.
+#[derive(Serialize, utoipa::ToSchema)]
+#[schema(example = json!({"id": "6740a1f0c2d94e51b8a7c3d2", "status": "done",
+    "patient": "80876de9-4e89-449a-9a8f-c1e11f720437", "created_at": "2026-11-21T08:00:00.000Z",
+    "types": ["ppg2", "acc"], "client_date_from": "2026-11-20T00:00:00.000",
+    "client_date_to": "2026-11-20T23:59:59.999", "format": "csv", "bytes": 25_700_123}))]
+#[schema(as = ListedExport)]
+struct ListedBody {
+    /// Export identifier.
+    id: String,
+    /// `in_progress`, `done` or `failed`.
+    #[schema(value_type = ExportStageName)]
+    status: &'static str,
+    /// Uuid of the patient.
+    patient: String,
+    /// Time at which it was asked for, ISO 8601 in UTC with milliseconds.
+    created_at: String,
+    /// Data types.
+    types: Vec<&'static str>,
+    /// First local date and time, without zone, included.
+    client_date_from: String,
+    /// Last local date and time, without zone, included.
+    client_date_to: String,
+    /// Form of the data files.
+    #[schema(value_type = ArchiveFormatName)]
+    format: ArchiveFormat,
+    /// Size of the archive, once it is done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+    /// Reason why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+impl From<ListedExport> for ListedBody {
+    fn from(export: ListedExport) -> Self {
+        let (status, bytes, error) = match export.state {
+            ExportState::InProgress => (ExportStage::InProgress, None, None),
+            ExportState::Done { bytes, .. } => (ExportStage::Done, Some(bytes), None),
+            ExportState::Failed { error } => (ExportStage::Failed, None, Some(error)),
+        };
+        ListedBody {
+            id: export.id.to_string(),
+            status: status.name(),
+            patient: export.patient.to_string(),
+            created_at: iso_ms(export.created_ms),
+            types: export.request.types().iter().map(|data_type| data_type.name()).collect(),
+            client_date_from: local_text(export.request.from_local_ms),
+            client_date_to: local_text(export.request.to_local_ms),
+            format: export.request.format,
+            bytes,
+            error,
+        }
+    }
+}
+
+/// Returns the exports that the caller's account has asked for and whose archives are kept, newest first.
+///
+/// Of patients within the account's reach; with `patient` or `group` of these alone. The link to an archive comes with the
+/// export itself.
+#[utoipa::path(get, path = "/v1/exports", tag = "exports",
+    params(("patient" = Option<String>, Query, description = "uuid of a patient"),
+        ("group" = Option<String>, Query, description = "code of a study")),
+    security(("api_key" = [])),
+    responses((status = 200, body = Vec<ListedBody>), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody)))]
+async fn list(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    parameters: Parameters,
+) -> Result<Json<Vec<ListedBody>>> {
+    let filter = ExportFilter {
+        patient: parameters.one("patient").map(|uuid| PatientId::new(uuid.to_ascii_lowercase())),
+        group: parameters.one("group").map(GroupCode::new),
+    };
+    let exports = state.platform.data.exports(&researcher, &filter).await?;
+    Ok(Json(exports.into_iter().map(ListedBody::from).collect()))
 }
 
 /// Returns how far an export is. The link to the archive is made again each time.

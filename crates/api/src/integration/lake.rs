@@ -5,6 +5,7 @@ use axum::extract::{Path, State};
 use platform::{LARGEST_LAKE_PAGE, LakeFile};
 use serde::Serialize;
 use store::GroupCode;
+use store::segment::OpenPeriod;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -34,11 +35,33 @@ struct LakeBody {
     /// Whether there is more now.
     #[schema(example = false)]
     more: bool,
+    /// Types of which rows are not in files yet, in the order of the list of types. Everything before `from` is.
+    open: Vec<OpenBody>,
     /// Uuids of patients who have files here that cannot be listed, because what is stored about them is damaged. Left out
     /// where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false, example = json!([]))]
     unreadable: Vec<String>,
+}
+
+/// Rows of a type that are not in files yet.
+#[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = OpenPeriod)]
+struct OpenBody {
+    /// Data type.
+    #[serde(rename = "type")]
+    #[schema(example = "activity")]
+    data_type: &'static str,
+    /// Begin of the first UTC day or month that is not sealed, or has got rows since; ISO 8601 in UTC with milliseconds.
+    #[schema(example = "2026-11-01T00:00:00.000Z")]
+    from: String,
+}
+
+impl From<OpenPeriod> for OpenBody {
+    fn from(open: OpenPeriod) -> Self {
+        let from = iso_ms(open.period.start_us.div_euclid(1000));
+        OpenBody { data_type: open.data_type.name(), from }
+    }
 }
 
 /// A Parquet file of one patient, type and period.
@@ -131,6 +154,7 @@ async fn list(
         // A text: clients in JavaScript would round a large number.
         next_since: page.next_since.to_string(),
         more: page.more,
+        open: page.open.into_iter().map(OpenBody::from).collect(),
         unreadable: page.unreadable.iter().map(ToString::to_string).collect(),
     }))
 }

@@ -124,8 +124,13 @@ impl From<NewsReading> for NewsBody {
     fn from(reading: NewsReading) -> Self {
         let entry = &reading.entry;
         let score = |parameter| entry.part(parameter).score;
-        let value = |parameter| entry.part(parameter).measured.map(|timed| timed.value);
-        let taken_ms = |parameter| entry.part(parameter).measured.map(|timed| timed.timestamp_ms);
+        // A poor value is no vital sign: only its age is shown.
+        let shown = |parameter| {
+            let part = entry.part(parameter);
+            part.measured.filter(|_| part.availability != Availability::LowQuality)
+        };
+        let value = |parameter| shown(parameter).map(|timed| timed.value);
+        let taken_ms = |parameter| shown(parameter).map(|timed| timed.timestamp_ms);
         let parts = Parameter::ALL.into_iter().map(|parameter| (parameter, entry.part(parameter)));
         // Stale and poor measurements are listed as well: the total is null because of them, and staff needs to know
         // what to measure.

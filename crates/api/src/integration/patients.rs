@@ -8,7 +8,8 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use futures::StreamExt;
 use platform::{
-    Enrolled, PatientColumns, PatientRow, PlatformError, ROWS_AT_ONCE, Readable, VoucherCheck, unknown_names,
+    Enrolled, PatientColumns, PatientRow, PlatformError, ROWS_AT_ONCE, Readable, Researcher, VoucherCheck,
+    unknown_names,
 };
 use runtime::HashSet;
 use serde::Serialize;
@@ -141,7 +142,7 @@ pub(super) struct PatientBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "Europe/Zurich")]
     time_zone: Option<String>,
-    /// Voucher code, while `pre_created`.
+    /// Voucher code, while `pre_created`, for callers who may make vouchers.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "K7QXM2PA")]
     code: Option<String>,
@@ -229,9 +230,9 @@ struct LatestBody {
 }
 
 impl From<PatientRow> for PatientBody {
-    /// With every field that is set.
+    /// With every field that is set, for who has just changed the patient and so may make vouchers.
     fn from(row: PatientRow) -> Self {
-        Wanted { named: HashSet::default(), latest_values: false }.body(row)
+        Wanted { named: HashSet::default(), latest_values: false, codes: true }.body(row)
     }
 }
 
@@ -262,10 +263,12 @@ impl From<LatestValues> for LatestBody {
 struct Wanted {
     named: HashSet<String>,
     latest_values: bool,
+    /// Whether the caller may see codes of vouchers: who has one, and not the patient, could activate it.
+    codes: bool,
 }
 
 impl Wanted {
-    fn read(parameters: &Parameters) -> std::result::Result<Self, PlatformError> {
+    fn read(parameters: &Parameters, researcher: &Researcher) -> std::result::Result<Self, PlatformError> {
         let named: HashSet<String> = parameters.list("fields")?.into_iter().map(str::to_owned).collect();
         let mut unknown: Vec<&str> = named.iter().map(String::as_str).collect();
         unknown.retain(|name| !FIELD_NAMES.contains(name));
@@ -275,7 +278,8 @@ impl Wanted {
         if !unknown.is_empty() {
             return Err(PlatformError::invalid("fields", unknown_names(&unknown, FIELD_NAMES)));
         }
-        Ok(Wanted { named, latest_values: parameters.flag("with_latest_values")? })
+        let codes = researcher.require_manager().is_ok();
+        Ok(Wanted { named, latest_values: parameters.flag("with_latest_values")?, codes })
     }
 
     fn has(&self, field: &str) -> bool {
@@ -323,7 +327,7 @@ impl Wanted {
             state: patient.map(|patient| patient.state.name()).filter(|_| self.has("state")),
             hair_density: profile.hair_density.filter(|_| self.has("hair_density")),
             time_zone: profile.time_zone.filter(|_| self.names(TIME_ZONE)),
-            code: voucher.map(|patient| patient.voucher_code.clone()).filter(|_| self.has("code")),
+            code: voucher.filter(|_| self.codes && self.has("code")).map(|patient| patient.voucher_code.clone()),
             voucher_created_at: voucher.filter(|_| self.names("voucher_created_at")).map(|one| iso_ms(one.created_ms)),
             voucher_expires_at: voucher
                 .filter(|_| self.names("voucher_expires_at"))
@@ -425,7 +429,7 @@ async fn list(
     Path(group_code): Path<GroupCode>,
     parameters: Parameters,
 ) -> Result<Response> {
-    let wanted = Wanted::read(&parameters)?;
+    let wanted = Wanted::read(&parameters, &researcher)?;
     let (platform, columns) = (state.platform.clone(), wanted.columns());
     // The right is checked here, for the whole list at once, before the first batch is read.
     let patients = platform.people.readable_members(&researcher, &group_code).await?;

@@ -2,6 +2,9 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::http::header::LOCATION;
+use axum::response::{IntoResponse, Response};
 use platform::{PatientChange, ProfileChange};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -11,12 +14,12 @@ use crate::body::typed::{Sent, body};
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
-use crate::person::{PersonalProfileChange, ReceiptBody};
+use crate::person::{PersonalProfileChange, ReceiptBody, receipt_of};
 use crate::state::ApiState;
 
 /// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
-    OpenApiRouter::new().routes(routes!(change, erase)).routes(routes!(change_profile))
+    OpenApiRouter::new().routes(routes!(change, erase)).routes(routes!(erasure)).routes(routes!(change_profile))
 }
 
 body! {
@@ -58,15 +61,36 @@ async fn change(
 #[utoipa::path(delete, path = "/v1/patients/{uuid}", tag = "patients",
     params(("uuid" = String, Path)),
     security(("api_key" = [])),
-    responses((status = 200, body = ReceiptBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-    (status = 404, body = ErrorBody)))]
+    responses((status = 200, body = ReceiptBody),
+    (status = 202, body = ReceiptBody, description = "Erased; a write-ahead log is still being read",
+        headers(("Location" = String, description = "Where the receipt can be read again"))),
+    (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn erase(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(PathPatient(uuid)): Path<PathPatient>,
+) -> Result<Response> {
+    let (status, receipt) = receipt_of(state.platform.people.erase_patient(&researcher, &uuid).await?);
+    // Relative, because the cloud may be at the root of its host or below a path.
+    let address = [(LOCATION, format!("../erasures/{uuid}"))];
+    Ok(match status {
+        StatusCode::ACCEPTED => (status, address, receipt).into_response(),
+        _ => (status, receipt).into_response(),
+    })
+}
+
+/// Returns the receipt of an erasure again, with what is left of it now. For accounts that may erase.
+#[utoipa::path(get, path = "/v1/erasures/{uuid}", tag = "patients",
+    params(("uuid" = String, Path)),
+    security(("api_key" = [])),
+    responses((status = 200, body = ReceiptBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+    (status = 404, body = ErrorBody)))]
+async fn erasure(
+    State(state): State<ApiState>,
+    ResearcherCall(researcher): ResearcherCall,
+    Path(PathPatient(uuid)): Path<PathPatient>,
 ) -> Result<Json<ReceiptBody>> {
-    // 200 with a receipt and not 204: studies have to show that an erasure was done.
-    Ok(Json(state.platform.people.erase_patient(&researcher, &uuid).await?.into()))
+    Ok(Json(state.platform.people.erasure(&researcher, &uuid).await?.into()))
 }
 
 /// Changes person and body of a patient. Days that follow from their body are computed again.

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use platform::ProfileChange;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -11,7 +12,7 @@ use crate::body::typed::Sent;
 use crate::error::{ErrorBody, Result};
 use crate::extract::UsersCall;
 use crate::outer::ClientAddress;
-use crate::person::{OwnProfileChange, ReceiptBody};
+use crate::person::{OwnProfileChange, ReceiptBody, receipt_of};
 use crate::state::ApiState;
 
 /// Returns the routes.
@@ -48,9 +49,9 @@ async fn change(
 /// while a study would have patients and nobody who manages it.
 #[utoipa::path(delete, path = "/me", tag = "users",
     security(("users_token" = [])),
-    responses((status = 200, body = ReceiptBody), (status = 401, body = ErrorBody), (status = 404, body = ErrorBody),
-    (status = 409, body = ErrorBody)))]
-async fn erase(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<Json<ReceiptBody>> {
-    // 200 with a receipt and not 204: the counts are the proof that is asked for.
-    Ok(Json(state.platform.people.erase_self(&caller).await?.into()))
+    responses((status = 200, body = ReceiptBody),
+    (status = 202, body = ReceiptBody, description = "Erased; a write-ahead log is still being read"),
+    (status = 401, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
+async fn erase(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<(StatusCode, Json<ReceiptBody>)> {
+    Ok(receipt_of(state.platform.people.erase_self(&caller).await?))
 }

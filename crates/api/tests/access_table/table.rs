@@ -40,6 +40,7 @@ POST   /integration/v1/groups/{group_code}/patients                | 401 401 401
 GET    /integration/v1/check-voucher-code/{voucher_code}           | 401 401 401 401 401 | 401 401 | 200 200 200 200 200
 PATCH  /integration/v1/patients/{uuid} {"external_patient_id": "7"} | 401 401 401 401 401 | 401 401 | 200 403 403 403 403
 DELETE /integration/v1/patients/{uuid}                             | 401 401 401 401 401 | 401 401 | 200 403 403 200 403
+GET    /integration/v1/erasures/{uuid}                             | 401 401 401 401 401 | 401 401 | 404 403 404 404 404
 PUT    /integration/v1/patients/{uuid}/profile {"weight": 61}      | 401 401 401 401 401 | 401 401 | 200 403 403 403 403
 POST   /integration/v1/patients/{uuid}/reset-password {"password": "another long one"} | 401 401 401 401 401 | 401 401 | 204 403 403 403 403
 GET    /integration/v1/patients/{uuid}/health-token                | 401 401 401 401 401 | 401 401 | 200 200 403 403 403
@@ -57,6 +58,7 @@ GET    /integration/v1/patients/{uuid}/raw-data-compliance/{date}  | 401 401 401
 GET    /integration/v1/patients/{uuid}/raw-data-compliance?utc_date_from=2025-11-20T00:00:00.000Z&utc_date_to=2025-11-20T01:00:00.000Z | 401 401 401 401 401 | 401 401 | 200 200 403 403 403
 POST   /integration/v1/create-export/{uuid}/{data_type} {"client_date_from": "2025-11-20T00:00:00.000", "client_date_to": "2025-11-20T01:00:00.000"} | 401 401 401 401 401 | 401 401 | 200 403 403 403 403
 POST   /integration/v1/create-export/{uuid} {"client_date_from": "2025-11-20T00:00:00.000", "client_date_to": "2025-11-20T01:00:00.000", "types": ["activity"]} | 401 401 401 401 401 | 401 401 | 200 403 403 403 403
+GET    /integration/v1/exports                                     | 401 401 401 401 401 | 401 401 | 200 403 200 200 200
 GET    /integration/v1/export/{export_id}                          | 401 401 401 401 401 | 401 401 | 200 403 403 403 403
 GET    /integration/v1/groups/{group_code}/lake                    | 401 401 401 401 401 | 401 401 | 200 403 403 403 403
 GET    /integration/downloads/{name}                               | 403

@@ -113,9 +113,10 @@ async fn dictionary_explains_every_column_of_every_file() {
     let archive = study.archive(day(&types)).await;
     let mut described: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let dictionary = cells(&entry(&archive, "data_dictionary.csv"));
-    assert_eq!(dictionary[0], ["type", "column", "unit", "meaning"]);
+    assert_eq!(dictionary[0], ["type", "column", "unit", "meaning", "no_value"]);
     for row in &dictionary[1..] {
         assert!(!row[3].is_empty(), "{row:?}");
+        assert_eq!(row[4] == "0", row[3].ends_with("; 0 means no value"), "{row:?}");
         described.entry(row[0].clone()).or_default().push(row[1].clone());
     }
     let mut seen = 0;

@@ -139,3 +139,30 @@ async fn listing_is_an_export_of_each_patient_in_the_log() {
     lake(&study, &format!("since={end}")).await.ok();
     assert_eq!(log().await.len(), 2, "a page without files names nobody");
 }
+
+#[tokio::test]
+async fn periods_that_are_not_in_files_yet_are_listed_as_open() {
+    let study = Study::begin().await;
+    assert_eq!(lake(&study, "").await.ok()["open"], json!([]));
+    let day = 86_400_000;
+    let send = async |start: i64| {
+        let data = json!({"ppg2": ppg2(start, 64, "0x7e", 6), "activity": {"timestamp": [start], "bpm": 60}});
+        study.send(data).await;
+    };
+    send(MIDNIGHT_MS).await;
+    send(MIDNIGHT_MS - day).await;
+    let open = json!([
+        {"type": "activity", "from": "2025-11-01T00:00:00.000Z"},
+        {"type": "ppg2", "from": "2025-11-18T00:00:00.000Z"},
+    ]);
+    assert_eq!(lake(&study, "").await.ok()["open"], open);
+    study.seal().await;
+    assert_eq!(lake(&study, "per_page=1").await.ok()["open"], json!([]), "everything is in files");
+    send(MIDNIGHT_MS + 3_600_000).await;
+    let page = lake(&study, "per_page=1").await.ok();
+    assert_eq!(page["open"][1], json!({"type": "ppg2", "from": "2025-11-19T00:00:00.000Z"}), "{page}");
+    // Another study's patients are none of this one's business.
+    let other = study.story.group(&study.key).await;
+    let path = format!("/integration/v1/groups/{other}/lake");
+    assert_eq!(study.story.get_as(&path, &study.key).await.ok()["open"], json!([]));
+}

@@ -199,3 +199,23 @@ async fn registration_is_in_the_log_of_the_patient_and_of_nobody_else() {
     let of_ada = study.log_as(&study.key).await;
     assert!(of_ada.iter().all(|entry| entry["action_type"] != "USER_REGISTERED"), "{of_ada:?}");
 }
+
+#[tokio::test]
+async fn code_of_an_unused_voucher_is_shown_to_who_may_make_vouchers_and_to_nobody_else() {
+    let study = Study::begin().await;
+    let code = study.voucher().await;
+    let admin = study.story.key_of("hal@example.org", Role::Admin).await;
+    study.ask("POST", &study.of_group("/hcps"), json!({"email": "hal@example.org"})).await.ok();
+    let hcp = study.practitioner("ida@example.org").await;
+    for fields in ["", "?fields[]=code&fields[]=state", "?with_latest_values=1"] {
+        let path = study.of_group(&format!("/patients{fields}"));
+        for key in [&study.key, &admin] {
+            let rows = study.ask_as(key, "GET", &path, Value::Null).await.ok();
+            assert!(rows.to_string().contains(&code), "{fields}: {rows}");
+        }
+        let rows = study.ask_as(&hcp, "GET", &path, Value::Null).await.ok();
+        let unused = rows.as_array().expect("a list").iter().find(|row| row["state"] == "pre_created");
+        assert!(unused.expect("the row is there")["code"].is_null(), "{fields}: {rows}");
+        assert!(!rows.to_string().contains(&code), "{fields}: {rows}");
+    }
+}

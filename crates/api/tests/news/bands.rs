@@ -143,7 +143,7 @@ async fn second_scale_scores_as_the_chart_without_and_with_oxygen() {
 #[tokio::test]
 async fn poor_measurements_and_zeros_are_no_part_of_a_score() {
     let study = Study::begin().await;
-    let time_ms = START_MS - 60_000;
+    let time_ms = START_MS - 60_990;
     for (at, (column, value, quality, missing)) in [
         ("bpm", 72, Some(("bpm_q", 1)), true),
         ("bpm", 72, Some(("bpm_q", 2)), false),
@@ -167,6 +167,14 @@ async fn poor_measurements_and_zeros_are_no_part_of_a_score() {
         let entry = study.story.get(&path).await.ok();
         assert_eq!(entry[name_of(column)].is_null(), missing, "{row}: {entry}");
         assert_eq!(entry["value"].is_null(), missing, "{row}: {entry}");
-        assert_eq!(entry["missing"].as_array().map(Vec::len), Some(usize::from(missing)), "{entry}");
+        // A zero says that nothing was measured; a poor quality that something was, and when.
+        let parameter = name_of(column).trim_start_matches("score_");
+        let reason = match (quality, missing) {
+            (Some(_), true) => json!([{"parameter": parameter, "reason": "low_quality", "age_s": 60}]),
+            (None, true) => json!([{"parameter": parameter, "reason": "missing", "age_s": null}]),
+            _ => json!([]),
+        };
+        assert_eq!(entry["missing"], reason, "{row}");
+        assert_eq!(entry[parameter].is_null(), missing, "a poor value is not shown: {entry}");
     }
 }

@@ -347,6 +347,34 @@ async fn who_joins_is_reported_and_who_goes_has_the_board_read_again() {
     assert_eq!(ward.board().await["patients"], json!([]));
 }
 
+#[tokio::test]
+async fn unused_voucher_has_a_row_from_its_activation_on() {
+    let ward = Ward::open().await;
+    let mut events = ward.events("").await;
+    events.begin().await;
+    let patients = format!("/integration/v1/groups/{}/patients", ward.group);
+    let created = ward.browser.ask(&ward.story, "POST", &patients, Value::Null).await.ok();
+    let path = format!("/integration/v1/patients/{}", text(&created["uuid"]));
+    ward.browser.ask(&ward.story, "PATCH", &path, json!({"external_patient_id": "K-0042"})).await.ok();
+    assert_eq!(ward.board().await["patients"], json!([]));
+    // Somebody else's row comes after whatever the voucher would have caused.
+    let rita = ward.patient(Value::Null).await;
+    ward.send(&rita, vitals(START_MS, 61)).await;
+    loop {
+        let (_, row) = events.row().await;
+        assert_eq!(row["uuid"], rita.uuid, "an unused voucher has no row");
+        if !row["last_sync"].is_null() {
+            break;
+        }
+    }
+    let activation = json!({"code": created["code"], "password": PASSWORD, "time_zone": "Europe/Zurich"});
+    ward.story.post("/users/activate", activation).await.ok();
+    while events.row().await.1["uuid"] != created["uuid"] {}
+    let board = ward.board().await;
+    let uuids: Vec<&Value> = board["patients"].as_array().expect("rows").iter().map(|row| &row["uuid"]).collect();
+    assert_eq!(uuids, [&created["uuid"], &json!(rita.uuid)], "in the order in which they joined");
+}
+
 /// Requests for the board and for its stream, each with an API key in one of the places where one may be.
 fn with_key(ward: &Ward, key: &str) -> Vec<Request<Body>> {
     let base = format!("/portal/api/groups/{}/board", ward.group);

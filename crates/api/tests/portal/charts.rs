@@ -6,7 +6,7 @@ use store::{DamageTarget, PatientId, Role};
 use vitals::derivation::Output;
 
 use crate::browser::Browser;
-use crate::common::{Enrolled, START_MS, Story};
+use crate::common::{Enrolled, START_MS, Story, text};
 
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
@@ -262,4 +262,16 @@ async fn damaged_patients_are_marked_on_the_heat_map_and_the_others_are_whole() 
     let marks: Vec<&Value> = board["patients"].as_array().expect("rows").iter().map(|row| &row["unreadable"]).collect();
     assert_eq!(marks[2..], [&json!(true), &Value::Null], "{board}");
     assert_eq!(board["patients"][2]["name"], json!(uuids[2]));
+}
+
+#[tokio::test]
+async fn unused_vouchers_are_no_patients_of_the_heat_map() {
+    let study = Study::begin().await;
+    let patients = format!("/integration/v1/groups/{}/patients", study.group);
+    let created = study.browser.ask(&study.story, "POST", &patients, Value::Null).await.ok();
+    let path = format!("/portal/api/groups/{}/compliance?from=2025-11-17&to=2025-11-21", study.group);
+    let map = study.get(&path).await.ok();
+    assert_eq!(map["patients"].as_array().expect("rows").len(), 1, "{map}");
+    assert!(!map.to_string().contains(&text(&created["code"])), "{map}");
+    assert_eq!(map["patients"][0]["uuid"], study.patient.uuid);
 }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OnceCell, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -16,7 +16,7 @@ use super::config::{Clock, FleetConfig, Live};
 use super::delivery;
 use super::progress::Progress;
 use super::session::{Session, text};
-use super::tally::{FleetResult, Tally};
+use super::tally::{FleetResult, Stopped, Tally};
 use crate::body::{SyncBody, Window};
 use crate::error::BraceletError;
 use crate::patient::Patient;
@@ -33,6 +33,8 @@ pub struct Fleet {
     pub(super) client: ServiceClient,
     pub(super) tally: Arc<Tally>,
     connections: Arc<Semaphore>,
+    /// Code of the study, once it is known.
+    group: Arc<OnceCell<Arc<str>>>,
     begin: Instant,
 }
 
@@ -47,6 +49,7 @@ impl Fleet {
         let client = ServiceClient::new(&config, tally.clone())?;
         Ok(Self {
             connections: Arc::new(Semaphore::new(connections)),
+            group: Arc::default(),
             config: Arc::new(config),
             clock,
             progress,
@@ -58,11 +61,30 @@ impl Fleet {
 
     /// Does everything: enrols, sends the past, and the present until `stop` becomes true.
     pub async fn run(&self, live: Option<Live>, stop: watch::Receiver<bool>) -> Result<FleetResult, BraceletError> {
-        let sessions = self.until(&stop).enrol().await?;
+        let fleet = self.until(&stop);
+        let group = fleet.group().await?;
+        // Before anything else: who stops the fleet wants to find what it has left.
+        self.progress.note(&format!("the patients are in the study {group}"));
+        let enrolled = tokio::select! {
+            biased;
+            enrolled = fleet.enrol() => Some(enrolled?),
+            () = stopped(stop.clone()) => None,
+        };
+        let Some(sessions) = enrolled else {
+            let (done, planned) = (self.tally.enrolled(), self.config.patients);
+            let stopped = Stopped { done, planned, steps: "patients enrolled" };
+            return Ok(FleetResult { patients: done, stopped: Some(stopped), ..self.result(&[]) });
+        };
         let end_ms = (self.clock)() - live.map_or(0, |live| live.lag_ms);
         // Rows lie on whole seconds, and a window that begins within one would lose it.
         let end_ms = end_ms.div_euclid(1_000) * 1_000;
-        self.send_history(&sessions, end_ms, &stop).await?;
+        let planned = self.send_history(&sessions, end_ms, &stop).await?;
+        let done = self.tally.windows();
+        // Without the stop what is missing was given up, and is counted as failed.
+        if *stop.borrow() && done < planned {
+            let stopped = Stopped { done, planned, steps: "syncs of the history" };
+            return Ok(FleetResult { stopped: Some(stopped), ..self.result(&sessions) });
+        }
         if let Some(live) = live {
             self.send_live(&sessions, live, end_ms, &stop).await?;
         }
@@ -77,15 +99,22 @@ impl Fleet {
 
     /// Returns what was done so far.
     pub fn result(&self, sessions: &[Arc<Session>]) -> FleetResult {
-        self.tally.result(sessions.len() as u64, self.begin.elapsed().as_secs_f64())
+        let group = self.group.get().map(ToString::to_string).unwrap_or_default();
+        FleetResult { group, ..self.tally.result(sessions.len() as u64, self.begin.elapsed().as_secs_f64()) }
+    }
+
+    /// Returns the code of the study, which is created when none is named.
+    async fn group(&self) -> Result<Arc<str>, BraceletError> {
+        let found = self.group.get_or_try_init(async || match &self.config.group {
+            Some(code) => Ok::<_, BraceletError>(code.as_str().into()),
+            None => Ok(self.create_group().await?.into()),
+        });
+        found.await.cloned()
     }
 
     /// Creates the group when none is named, and all patients, in the order of their numbers.
     pub async fn enrol(&self) -> Result<Vec<Arc<Session>>, BraceletError> {
-        let group: Arc<str> = match &self.config.group {
-            Some(code) => code.as_str().into(),
-            None => self.create_group().await?.into(),
-        };
+        let group = self.group().await?;
         self.progress.phase("enrolling patients", Some(self.config.patients));
         let now_ms = (self.clock)();
         let mut tasks = JoinSet::new();
@@ -98,6 +127,7 @@ impl Fleet {
         let mut sessions = Vec::new();
         while let Some(joined) = tasks.join_next().await {
             sessions.push(Arc::new(joined??));
+            self.tally.record_enrolment();
             self.progress.advance(1);
         }
         // Tasks end in any order; results have to be the same in every run of a seed.
@@ -129,13 +159,14 @@ impl Fleet {
         text(&answer.accepted("create a group")?, "code")
     }
 
-    /// Sends the configured days before `end_ms`; patients take turns, so that all get their newest day early.
+    /// Sends the configured days before `end_ms`; patients take turns, so that all get their newest day early. Returns how
+    /// many syncs were planned, of which fewer are sent once `stop` is true.
     pub async fn send_history(
         &self,
         sessions: &[Arc<Session>],
         end_ms: i64,
         stop: &watch::Receiver<bool>,
-    ) -> Result<(), BraceletError> {
+    ) -> Result<u64, BraceletError> {
         let config = &self.config;
         let span_ms = delivery::longest_window_ms(&config.data_types, &config.rates);
         let plans: Vec<Vec<Window>> = sessions
@@ -153,33 +184,40 @@ impl Fleet {
                     if *stop.borrow() {
                         break;
                     }
-                    fleet.send_window(&session, window).await?;
+                    if fleet.send_window(&session, window).await? {
+                        fleet.tally.record_window();
+                    }
                 }
                 Ok(())
             });
         }
-        finish(tasks).await
+        finish(tasks).await?;
+        Ok(total as u64)
     }
 
-    /// Builds and sends one sync when a connection is free. A failure is counted and reported; the fleet goes on.
-    pub(super) async fn send_window(&self, session: &Session, window: Window) -> Result<(), BraceletError> {
+    /// Builds and sends one sync when a connection is free. A failure is counted and reported; the fleet goes on. Whether
+    /// the window is done: the sync was accepted, or there was nothing to send.
+    pub(super) async fn send_window(&self, session: &Session, window: Window) -> Result<bool, BraceletError> {
         let _connection = self.connections.acquire().await?;
         self.send_now(session, window, None).await
     }
 
-    /// Builds and sends one sync. The latency is counted from `due`, or else from when the request was sent.
+    /// Builds and sends one sync. The latency is counted from `due`, or else from when the request was sent. Whether the
+    /// window is done.
     pub(super) async fn send_now(
         &self,
         session: &Session,
         window: Window,
         due: Option<Instant>,
-    ) -> Result<(), BraceletError> {
+    ) -> Result<bool, BraceletError> {
         let body = self.build(&session.patient, window).await?;
         let Some(body) = body else {
             self.progress.advance(1);
-            return Ok(());
+            return Ok(true);
         };
-        match session.send(&self.client, &body.payload).await {
+        let sent = session.send(&self.client, &body.payload).await;
+        let is_done = matches!(&sent, Ok(answer) if answer.status.is_success());
+        match sent {
             Ok(answer) if answer.status.is_success() => {
                 // From when it was due and not when it was sent: a slow service delays the requests behind it, and
                 // that is latency too.
@@ -190,7 +228,7 @@ impl Fleet {
             Err(error) => self.count_failure(&error),
         }
         self.progress.advance(1);
-        Ok(())
+        Ok(is_done)
     }
 
     fn count_failure(&self, error: &BraceletError) {
@@ -220,6 +258,13 @@ impl Fleet {
             }))
         })
         .await?
+    }
+}
+
+/// Returns when `stop` is true; never when nobody can say so any more.
+async fn stopped(mut stop: watch::Receiver<bool>) {
+    if stop.wait_for(|stop| *stop).await.is_err() {
+        std::future::pending::<()>().await;
     }
 }
 

@@ -6,7 +6,7 @@ pub trait Progress: Send + Sync {
     fn phase(&self, name: &str, total: Option<u64>);
     /// Steps are done.
     fn advance(&self, steps: u64);
-    /// Something went otherwise than hoped.
+    /// Something that a person should read, such as a failure.
     fn note(&self, message: &str);
 }
 

@@ -19,9 +19,33 @@ pub(crate) struct Tally {
     retries: AtomicU64,
     failed: AtomicU64,
     latencies_us: Mutex<Vec<u32>>,
+    /// Patients enrolled.
+    enrolled: AtomicU64,
+    /// Windows of the history that were sent, or had nothing to send.
+    history: AtomicU64,
 }
 
 impl Tally {
+    /// A patient is enrolled.
+    pub fn record_enrolment(&self) {
+        self.enrolled.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns how many patients are enrolled.
+    pub fn enrolled(&self) -> u64 {
+        self.enrolled.load(Ordering::Relaxed)
+    }
+
+    /// A window of the history is done.
+    pub fn record_window(&self) {
+        self.history.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns how many windows of the history are done.
+    pub fn windows(&self) -> u64 {
+        self.history.load(Ordering::Relaxed)
+    }
+
     /// A sync was accepted after `latency` with this answer.
     pub fn record_sync(&self, rows: usize, values: usize, latency: Duration, answer: &Value) {
         self.syncs.fetch_add(1, Ordering::Relaxed);
@@ -56,6 +80,8 @@ impl Tally {
             &self.rejected,
             &self.retries,
             &self.failed,
+            &self.enrolled,
+            &self.history,
         ] {
             counter.store(0, Ordering::Relaxed);
         }
@@ -82,7 +108,26 @@ impl Tally {
             rejected: count(&self.rejected),
             retries: count(&self.retries),
             failed: count(&self.failed),
+            group: String::new(),
+            stopped: None,
         }
+    }
+}
+
+/// The place at which a fleet was stopped before it had sent its history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stopped {
+    /// Steps done.
+    pub done: u64,
+    /// Steps that were to be done.
+    pub planned: u64,
+    /// Their name.
+    pub steps: &'static str,
+}
+
+impl std::fmt::Display for Stopped {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "stopped after {} of {} {}", self.done, self.planned, self.steps)
     }
 }
 
@@ -107,6 +152,8 @@ fn percentile_ms(sorted_us: &[u32], percent: f64) -> f64 {
 /// What a fleet did. As JSON it has the fields that the command line promises, and no others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FleetResult {
+    /// Code of the study that the patients are in.
+    pub group: String,
     /// Enrolled patients.
     pub patients: u64,
     /// Accepted syncs.
@@ -140,6 +187,9 @@ pub struct FleetResult {
     /// Syncs that were given up.
     #[serde(skip)]
     pub failed: u64,
+    /// Where it was stopped before its history was there.
+    #[serde(skip)]
+    pub stopped: Option<Stopped>,
 }
 
 #[cfg(test)]
@@ -166,7 +216,7 @@ mod tests {
         assert_eq!((result.stored, result.duplicate, result.rejected), (7, 2, 1));
         assert_eq!(
             serde_json::to_value(&result).unwrap(),
-            json!({"patients": 1, "syncs": 1, "values": 70, "seconds": 2.5, "p50_ms": 5.0, "p99_ms": 5.0})
+            json!({"group": "", "patients": 1, "syncs": 1, "values": 70, "seconds": 2.5, "p50_ms": 5.0, "p99_ms": 5.0})
         );
     }
 }

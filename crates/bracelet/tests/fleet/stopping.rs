@@ -94,11 +94,15 @@ async fn last_requests_at_a_frozen_service_have_five_seconds_together() {
 }
 
 #[tokio::test]
-async fn a_fleet_that_is_stopped_before_it_begins_enrols_and_sends_nothing() {
+async fn a_fleet_that_is_stopped_before_it_begins_enrols_nobody_and_sends_nothing() {
     let (url, memory) = start(down()).await;
     let (_stop, stopped) = watch::channel(true);
     let result = fleet(&url, 2, |config| config.days = 9).run(None, stopped).await.unwrap();
-    assert_eq!((result.patients, result.syncs, result.failed), (2, 0, 0));
+    assert_eq!((result.patients, result.syncs, result.failed), (0, 0, 0));
+    assert_eq!(
+        result.stopped.map(|stopped| stopped.to_string()).as_deref(),
+        Some("stopped after 0 of 2 patients enrolled")
+    );
     assert!(memory.lock().unwrap().attempts.is_empty());
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use boxed_futures::boxed_futures;
 use serde_json::json;
-use store::segment::{LakeSegment, SealedPeriod};
+use store::segment::{LakeSegment, OpenPeriod, SealedPeriod};
 use store::{GroupCode, PatientId, StoreError};
 
 use crate::core::access::Researcher;
@@ -43,6 +43,8 @@ pub struct LakePage {
     pub more: bool,
     /// Patients who have files that cannot be listed: what is stored about them is damaged.
     pub unreadable: Vec<PatientId>,
+    /// From when on rows of each type are not in files, or not all of them.
+    pub open: Vec<OpenPeriod>,
 }
 
 #[boxed_futures]
@@ -56,11 +58,13 @@ impl Data {
         since: Option<i64>,
         limit: i64,
     ) -> Result<LakePage> {
-        let patients = self.core.readable_members(researcher, group_code).await?;
+        let patients = self.core.readable_members(researcher, group_code).await?.into_uuids();
         researcher.require_manager()?;
+        // Before the files: what is sealed meanwhile is then named twice and not nowhere.
+        let open = self.core.health().open_periods(patients.clone()).await?;
         let limit = limit.clamp(1, LARGEST_LAKE_PAGE);
         let after = since.unwrap_or(-1);
-        let (segments, damaged) = self.core.health().lake_segments(patients.into_uuids(), after, limit).await?;
+        let (segments, damaged) = self.core.health().lake_segments(patients, after, limit).await?;
         let error = PlatformError::from(StoreError::Damaged("a row of the catalog".to_owned()));
         for patient in &damaged {
             self.log_unreadable(patient, "lake", &error);
@@ -78,7 +82,7 @@ impl Data {
             let url = self.download_url(&segment.segment.object.path, &name, LINK_LIFETIME).await?;
             files.push(LakeFile { segment, period, url });
         }
-        Ok(LakePage { files, next_since, more, unreadable: damaged.into_iter().collect() })
+        Ok(LakePage { files, next_since, more, unreadable: damaged.into_iter().collect(), open })
     }
 
     /// Writes an entry for each patient with files on a page.

@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn ages_count_up_to_the_reading_and_are_never_negative() {
         let known = LatestValues { spo2: Some((97.0, 1_000).into()), ..LatestValues::default() };
-        let entry = NewsEntry::at(61_000, &known, &SettingsAt::default(), None);
+        let entry = NewsEntry::at(61_000, &known.into(), &SettingsAt::default(), None);
         let reading = NewsReading { entry, read_ms: 91_999, movement_level: None };
         assert_eq!(reading.age_s(), 30);
         let ages: Vec<Option<i64>> = entry.parts.iter().map(|part| reading.part_age_s(part)).collect();

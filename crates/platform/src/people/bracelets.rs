@@ -1,12 +1,12 @@
 //! Bracelets: which there are, and who wears which. Practitioners may do all of this.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use boxed_futures::boxed_futures;
 use serde_json::json;
 use store::{
-    Attachment, AttachmentId, Bracelet, BraceletId, Completion, HealthChange, HealthMessage, PatientId, SerialNumber,
-    StoreError, UserId,
+    Attachment, AttachmentId, Bracelet, BraceletId, Completion, Device, HealthChange, HealthMessage, PatientId,
+    SerialNumber, StoreError, UserId,
 };
 
 use crate::core::access::Researcher;
@@ -39,12 +39,62 @@ pub struct BraceletChange {
     pub firmware_version: Option<String>,
 }
 
+/// A bracelet in the list of the inventory and of what was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedBracelet {
+    /// Its serial number.
+    pub serial_number: SerialNumber,
+    /// Its record, where the caller may act on it.
+    pub bracelet: Option<Bracelet>,
+    /// Whether anybody has registered it.
+    pub is_registered: bool,
+    /// Its last report, and the patient of that.
+    pub seen: Option<(PatientId, Device)>,
+}
+
+impl From<Bracelet> for ListedBracelet {
+    /// One of which nothing was reported.
+    fn from(bracelet: Bracelet) -> Self {
+        let serial_number = bracelet.serial_number.clone();
+        ListedBracelet { serial_number, bracelet: Some(bracelet), is_registered: true, seen: None }
+    }
+}
+
 #[boxed_futures]
 impl People {
     /// Returns the bracelets that the caller may act on, oldest first: those that their patients wear, and those that
-    /// nobody wears and that an account of their groups has registered. A key for named groups sees the worn ones only.
-    pub async fn bracelets(&self, researcher: &Researcher) -> Result<Vec<Bracelet>> {
-        Ok(self.core.users().bracelets(&researcher.account, researcher.key_id.as_ref()).await?)
+    /// nobody wears and that an account of their groups has registered (a key for named groups sees the worn ones only);
+    /// then, by serial number, those that syncs of their patients have named. A sync registers and attaches nothing.
+    pub async fn bracelets(&self, researcher: &Researcher) -> Result<Vec<ListedBracelet>> {
+        let inventory = self.core.users().bracelets(&researcher.account, researcher.key_id.as_ref()).await?;
+        let devices = self.core.health().devices_of_patients(self.patients_within_reach(researcher).await?).await?;
+        // By the time of the last report, so that of a bracelet that was handed on the newest one remains.
+        let mut seen: BTreeMap<SerialNumber, (PatientId, Device)> = BTreeMap::new();
+        for (patient, device) in devices {
+            seen.insert(device.serial_number.clone(), (patient, device));
+        }
+        let mut all: Vec<ListedBracelet> = Vec::with_capacity(inventory.len() + seen.len());
+        for bracelet in inventory {
+            let seen = seen.remove(&bracelet.serial_number);
+            let serial_number = bracelet.serial_number.clone();
+            all.push(ListedBracelet { serial_number, bracelet: Some(bracelet), is_registered: true, seen });
+        }
+        // Also those that others have registered: registering them again would be refused.
+        let registered = self.core.users().registered(seen.keys().cloned().collect()).await?;
+        all.extend(seen.into_iter().map(|(serial_number, seen)| {
+            let is_registered = registered.contains(&serial_number);
+            ListedBracelet { serial_number, bracelet: None, is_registered, seen: Some(seen) }
+        }));
+        Ok(all)
+    }
+
+    /// Returns the patients of all groups that the caller may act on, each once.
+    async fn patients_within_reach(&self, researcher: &Researcher) -> Result<Vec<PatientId>> {
+        let mut patients = BTreeSet::new();
+        for group in self.groups(researcher).await? {
+            patients.extend(self.core.users().uuids_of(&group.code).await?);
+        }
+        Ok(patients.into_iter().collect())
     }
 
     /// Registers a bracelet. Forbidden for a key for named groups: the bracelet would belong to none of them.

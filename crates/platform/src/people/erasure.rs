@@ -2,10 +2,12 @@
 //!
 //! The steps, each of which may be the last before a crash: the users database (the person goes, a message stays),
 //! the list of the erased, the rows of the health database, the objects, the audit entry. Anyone who looks at old
-//! intents takes the rest. What was deleted is overwritten where it lay; the files are rewritten some time later,
-//! because pages that rows were moved out of can keep copies.
+//! intents takes the rest. What was deleted is overwritten where it lay, and the write-ahead logs are emptied before the
+//! receipt is given; the files are rewritten some time later, because pages that rows were moved out of can keep copies.
+//! The receipt names what is left until then.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use boxed_futures::boxed_futures;
 use store::{AccountErasure, HealthChange, HealthMessage, NewAuditEntry, PatientId, Role, StoreError, User, UserId};
@@ -16,6 +18,59 @@ use crate::core::error::{PlatformError, Result};
 use crate::identity::tokens::UsersCaller;
 use crate::people::People;
 
+/// Longest wait of an erasure for readers of the write-ahead logs.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(100);
+/// Files are rewritten so long after an erasure at most, ms.
+const REWRITTEN_WITHIN_MS: i64 = 3_600_000;
+
+/// A place that can hold something of the erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The write-ahead log of a database file, which somebody reads.
+    WriteAheadLogs,
+    /// Unused parts of the pages of database files.
+    DatabaseFiles,
+    /// Dead rows and the write-ahead log of a database server.
+    DatabaseServer,
+    /// Backups from before.
+    Backups,
+}
+
+/// State of the write-ahead logs after an erasure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Logs {
+    Empty,
+    /// Somebody reads one, which is not empty.
+    Read,
+}
+
+impl Place {
+    /// Returns whether rewriting the database files ends it.
+    fn is_in_files(self) -> bool {
+        matches!(self, Place::WriteAheadLogs | Place::DatabaseFiles)
+    }
+
+    /// Returns its name in receipts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Place::WriteAheadLogs => "write_ahead_logs",
+            Place::DatabaseFiles => "database_files",
+            Place::DatabaseServer => "database_server",
+            Place::Backups => "backups",
+        }
+    }
+}
+
+/// Something that an erasure leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remains {
+    /// Place that holds it.
+    pub place: Place,
+    /// Time at which it is gone, ms; `None` where that is not in the hands of the service.
+    pub until_ms: Option<i64>,
+}
+
 /// What an erasure has removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
@@ -25,6 +80,8 @@ pub struct Receipt {
     pub erased_ms: i64,
     /// How much went, by kind.
     pub counts: BTreeMap<String, u64>,
+    /// Remains elsewhere.
+    pub remains: Vec<Remains>,
 }
 
 #[boxed_futures]
@@ -68,7 +125,8 @@ impl People {
         match self.core.users().erase_account(account, message.clone()).await? {
             AccountErasure::Erased(counts) => {
                 self.core.deliver(message).await?;
-                Ok(Receipt { uuid: caller.user.id(), erased_ms: now_ms, counts })
+                let remains = self.remains(self.empty_logs().await, None);
+                Ok(Receipt { uuid: caller.user.id(), erased_ms: now_ms, counts, remains })
             }
             // Patients that nobody manages could be neither read nor erased by their study.
             AccountErasure::LastManager => {
@@ -87,13 +145,55 @@ impl People {
         self.receipt(patient).await
     }
 
+    /// Returns the receipt of an erasure again, with what is left of it now. For accounts that may erase.
+    pub async fn erasure(&self, researcher: &Researcher, patient: &PatientId) -> Result<Receipt> {
+        researcher.require_manager()?;
+        self.receipt(patient).await
+    }
+
+    /// Empties the write-ahead logs of database files, in which deleted rows are still; waits while somebody reads them.
+    async fn empty_logs(&self) -> Logs {
+        let begun = runtime::Instant::now();
+        loop {
+            let emptied = match (self.core.users().empty_log().await, self.core.health().empty_log().await) {
+                (Ok(users), Ok(health)) => users && health,
+                (Err(error), _) | (_, Err(error)) => {
+                    // The erasure is done; the receipt says what is left of it.
+                    tracing::warn!(%error, "a write-ahead log could not be emptied after an erasure");
+                    false
+                }
+            };
+            if emptied {
+                return Logs::Empty;
+            }
+            if begun.elapsed() >= LONGEST_WAIT {
+                return Logs::Read;
+            }
+            runtime::sleep(PAUSE).await;
+        }
+    }
+
+    /// Returns what an erasure leaves with logs in a state, in files until a time, ms, where one is known.
+    fn remains(&self, logs: Logs, until_ms: Option<i64>) -> Vec<Remains> {
+        let backups = Remains { place: Place::Backups, until_ms: None };
+        if !self.core.users().is_file() {
+            return vec![Remains { place: Place::DatabaseServer, until_ms: None }, backups];
+        }
+        let of_logs = (logs == Logs::Read).then_some(Remains { place: Place::WriteAheadLogs, until_ms });
+        of_logs.into_iter().chain([Remains { place: Place::DatabaseFiles, until_ms }, backups]).collect()
+    }
+
     /// Returns what went from both databases.
     async fn receipt(&self, patient: &PatientId) -> Result<Receipt> {
         let erasure = self.core.users().erasure(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
+        let mut remains = self.remains(self.empty_logs().await, Some(erasure.erased_ms + REWRITTEN_WITHIN_MS));
+        if erasure.overwritten_ms.is_some() {
+            remains.retain(|left| !left.place.is_in_files());
+        }
         let mark = self.core.health().erased_patient(patient).await?;
         let mut counts = erasure.counts;
         // The mark outlives the data, so that a repeated call answers the same receipt.
         counts.extend(mark.map(|mark| mark.counts).unwrap_or_default());
-        Ok(Receipt { uuid: UserId::from(&erasure.patient), erased_ms: erasure.erased_ms, counts })
+        Ok(Receipt { uuid: UserId::from(&erasure.patient), erased_ms: erasure.erased_ms, counts, remains })
     }
 }

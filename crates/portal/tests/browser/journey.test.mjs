@@ -55,11 +55,13 @@ test("sees how old a voucher is and when it ends, and withdraws one", async () =
 
 test("sees the board change when the patient joins and syncs", async () => {
   await page.getByRole("link", { name: "Board", exact: true }).click();
-  await page.getByText("Live", { exact: true }).waitFor();
+  // A voucher is no patient; the page listens all the same.
+  await page.getByText("Nobody is in this study yet", { exact: true }).waitFor();
   token = await activate(voucher, { first_name: "Ada", last_name: "Lind" });
   ({ uuid } = (await api("GET", `/integration/v1/groups/${code}/patients`, undefined, { "X-Api-Key": process.env.PORTAL_KEY }))[0]);
   await sync(token, vitals(now - MINUTE, { bpm: 72 }));
   await row().locator(".vital.heart .value", { hasText: /^72$/ }).waitFor();
+  await page.getByText("Live", { exact: true }).waitFor();
   assert.match(await row().textContent(), /Ada Lind/);
 
   const sent = Date.now();

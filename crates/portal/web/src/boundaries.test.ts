@@ -86,7 +86,7 @@ test("a birthday on a leap day comes a day later in other years, and who is not 
 
 test("a patient without a name, an id or a voucher is a piece of the uuid", () => {
   assert.equal(
-    format.patientName({ uuid: "80876de9-4e89", first_name: "", last_name: "", external_patient_id: "", code: "" }),
+    format.patientName({ uuid: "80876de9-4e89", first_name: "", last_name: "", external_patient_id: "" }),
     "80876de9",
   );
   assert.equal(format.patientName({ uuid: "u", last_name: "عبد الله" }), "عبد الله");

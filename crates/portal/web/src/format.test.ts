@@ -59,8 +59,9 @@ test("words fit their number", () => {
 
 test("a patient is called by the best that is known", () => {
   const uuid = "80876de9-4e89-449a-9a8f-c1e11f720437";
-  assert.equal(patientName({ uuid, first_name: "Ada", last_name: "B", code: "X" }), "Ada B");
-  assert.equal(patientName({ uuid, external_patient_id: "K-1", code: "X" }), "K-1");
-  assert.equal(patientName({ uuid, code: "ABCD2345" }), "ABCD2345");
+  assert.equal(patientName({ uuid, first_name: "Ada", last_name: "B", external_patient_id: "K-1" }), "Ada B");
+  assert.equal(patientName({ uuid, external_patient_id: "K-1" }), "K-1");
+  const voucher = { uuid, code: "ABCD2345" };
+  assert.equal(patientName(voucher), "80876de9", "a code is a credential until it is used");
   assert.equal(patientName({ uuid }), "80876de9");
 });

@@ -90,16 +90,15 @@ export function shiftDay(isoDate: string, days: number): string {
   return isoDay(new Date(year, month - 1, dayOfMonth + days));
 }
 
-/** What a patient is called on the screen: name, else the customer's id, else voucher code, else a piece of the uuid. */
+/** What a patient is called on the screen: name, else the customer's id, else a piece of the uuid; never a voucher's code. */
 export function patientName(patient: {
   uuid: string;
   first_name?: string;
   last_name?: string;
   external_patient_id?: string;
-  code?: string;
 }): string {
   const name = [patient.first_name, patient.last_name].filter(Boolean).join(" ");
-  return name || patient.external_patient_id || patient.code || patient.uuid.slice(0, 8);
+  return name || patient.external_patient_id || patient.uuid.slice(0, 8);
 }
 
 /** Full years since a birthday "1980-02-29"; null without one, and for one that is still to come. */

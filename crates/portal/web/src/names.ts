@@ -62,7 +62,7 @@ async function readNames(codes: string[], signal: AbortSignal) {
     for (const member of members) names.set(member.uuid, member.email);
   });
   const bracelets = await get<Bracelet[]>(paths.bracelets(), signal).catch(() => []);
-  for (const bracelet of bracelets) names.set(bracelet.id, bracelet.serial_number);
+  for (const { id, serial_number } of bracelets) if (id) names.set(id, serial_number);
   await Promise.all(lists);
   return { names, studies };
 }

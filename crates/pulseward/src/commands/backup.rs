@@ -22,6 +22,7 @@ use self::objects::{Amount, Contents, ERASED};
 use crate::config::{self, LogFormat, LogOptions, StoreOptions};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::progress::progress_bar;
 use crate::wiring::Expected;
 use crate::{logging, wiring};
 
@@ -150,7 +151,10 @@ impl Making<'_> {
 
     async fn make(&self, key: KeyInBackup) -> Result<Value, Failure> {
         let made_ms = self.platform.core.now_ms();
+        let bar = progress_bar();
+        bar.set_message("copying the databases");
         let databases = self.copy_databases().await?;
+        bar.finish_and_clear();
         let mut files = FileList::create(self.folder)?;
         for database in Database::BOTH {
             files.add(&ListedFile::of(self.folder, &file_name(database))?)?;

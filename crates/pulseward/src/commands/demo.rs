@@ -21,9 +21,10 @@ use tokio::sync::watch;
 
 use self::guide::{DemoAccount, Guide};
 use crate::commands::serve::{Service, stop_on_signal};
-use crate::commands::simulate::{live_every, local_zone, progress_bar, random_password};
+use crate::commands::simulate::{live_every, local_zone, random_password};
 use crate::config::{LogFormat, LogOptions, ServeOptions, StoreOptions};
 use crate::failure::Failure;
+use crate::progress::progress_bar;
 use crate::{logging, wiring};
 
 const DEFAULT_LISTEN: &str = "127.0.0.1:8080";

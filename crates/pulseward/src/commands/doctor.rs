@@ -9,10 +9,10 @@ use platform::{Damage, LOST_AFTER_MS, Orphans, Platform, Storage, Verification};
 use serde_json::{Value, json};
 use store::{HoldId, ObjectFault, PutAside, ScrubState};
 
-use crate::commands::simulate::progress_bar;
 use crate::config::{self, LogFormat, LogOptions, StoreOptions};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::progress::progress_bar;
 use crate::values::{iso, parse_span};
 use crate::wiring::Expected;
 use crate::{logging, wiring};

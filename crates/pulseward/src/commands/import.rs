@@ -5,6 +5,7 @@ mod batch;
 mod columnar;
 mod compression;
 mod reader;
+mod rejections;
 mod sender;
 mod verify;
 mod zones;
@@ -21,11 +22,12 @@ use self::batch::Batch;
 use self::columnar::RowZones;
 use self::compression::Compression;
 use self::reader::Rows;
-use self::sender::{Counts, Sender};
+use self::rejections::{Origin, Rejections};
+use self::sender::{Answer, Counts, Sender};
 use self::zones::ZoneOfRow;
-use crate::commands::simulate::progress_bar;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::progress::progress_bar;
 use crate::service::ServiceOptions;
 
 /// Said after the rows of an archive of CSV: the service cannot know them again by their times.
@@ -69,7 +71,13 @@ impl Import {
     pub async fn run(self) -> Result<(), Failure> {
         let sender = Sender::open(&self.service, &self.bearer, self.compress).await?;
         let bar = progress_bar();
-        let mut sending = Sending { sender, bar, counts: Counts::default(), has_sent_lines: false };
+        let mut sending = Sending {
+            sender,
+            bar,
+            counts: Counts::default(),
+            rejections: Rejections::default(),
+            has_sent_lines: false,
+        };
         // Every archive is looked through before anything is sent.
         let mut archives = Vec::new();
         for path in &self.files {
@@ -89,6 +97,7 @@ impl Import {
             }
         }
         sending.bar.finish_and_clear();
+        sending.rejections.end(sending.counts.rejected);
         if sending.has_sent_lines {
             // Reported after the work and not before: it matters for what is done with the patient next.
             eprintln!("{WHOLE_MILLISECONDS}");
@@ -110,10 +119,10 @@ impl Import {
         let mut rows = Rows::open(path, data_type)?;
         let mut batch = Batch::new(data_type, rows.columns(), self.time_zone.as_deref());
         while let Some(record) = rows.next()? {
-            batch.push(&record).map_err(|reason| rows.at_this_line(&reason))?;
-            sending.send_if_full(&mut batch).await?;
+            batch.push(&record, rows.line()).map_err(|reason| rows.at_this_line(&reason))?;
+            sending.send_if_full(&mut batch, rows.path()).await?;
         }
-        sending.send(&mut batch).await
+        sending.send(&mut batch, rows.path()).await
     }
 
     async fn send_archive(&self, mut archive: Archive, sending: &mut Sending) -> Result<(), Failure> {
@@ -144,13 +153,13 @@ impl Import {
         while let Some(record) = rows.next()? {
             if zones.has_changed(record.get(0), date.and_then(|position| record.get(position))) {
                 // A sync has one zone, so rows of the next zone begin another one.
-                sending.send(&mut batch).await?;
+                sending.send(&mut batch, rows.path()).await?;
                 batch = Batch::new(entry.data_type, rows.columns(), zones.current());
             }
-            batch.push(&record).map_err(|reason| rows.at_this_line(&reason))?;
-            sending.send_if_full(&mut batch).await?;
+            batch.push(&record, rows.line()).map_err(|reason| rows.at_this_line(&reason))?;
+            sending.send_if_full(&mut batch, rows.path()).await?;
         }
-        sending.send(&mut batch).await
+        sending.send(&mut batch, rows.path()).await
     }
 
     async fn send_columns(&self, archive: &mut Archive, entry: &Entry, sending: &mut Sending) -> Result<(), Failure> {
@@ -159,7 +168,7 @@ impl Import {
         let mut streams = archive.streams(entry, row_zones)?;
         while let Some(stream) = streams.next()? {
             let answer = sending.sender.send_columns(entry.data_type, zone, stream.bytes).await?;
-            sending.add(stream.rows, answer);
+            sending.add(stream.rows, &answer, &Origin::from_row(streams.path(), stream.first_row));
         }
         Ok(())
     }
@@ -170,26 +179,29 @@ struct Sending {
     sender: Sender,
     bar: ProgressBar,
     counts: Counts,
+    rejections: Rejections,
     /// Whether rows of an archive of CSV were among them.
     has_sent_lines: bool,
 }
 
 impl Sending {
-    async fn send_if_full(&mut self, batch: &mut Batch) -> Result<(), Failure> {
-        if batch.is_full() { self.send(batch).await } else { Ok(()) }
+    async fn send_if_full(&mut self, batch: &mut Batch, path: &Path) -> Result<(), Failure> {
+        if batch.is_full() { self.send(batch, path).await } else { Ok(()) }
     }
 
-    async fn send(&mut self, batch: &mut Batch) -> Result<(), Failure> {
+    async fn send(&mut self, batch: &mut Batch, path: &Path) -> Result<(), Failure> {
         if batch.rows() > 0 {
             let rows = batch.rows();
-            let answer = self.sender.send(batch.take()).await?;
-            self.add(rows, answer);
+            let (body, lines) = batch.take();
+            let answer = self.sender.send(body).await?;
+            self.add(rows, &answer, &Origin::of_lines(path, lines));
         }
         Ok(())
     }
 
-    fn add(&mut self, rows: u64, answer: Counts) {
-        self.counts.add(rows, answer);
+    fn add(&mut self, rows: u64, answer: &Answer, origin: &Origin) {
+        self.counts.add(rows, answer.counts);
+        self.rejections.name(origin, &answer.rejections, &self.bar);
         self.bar.set_position(self.counts.rows);
     }
 }

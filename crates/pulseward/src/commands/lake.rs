@@ -10,15 +10,18 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use store::Objects;
 
-use self::listing::{File, Listing};
-use crate::commands::simulate::progress_bar;
+use self::listing::{File, Listing, Open};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::progress::progress_bar;
 use crate::service::ServiceOptions;
 use crate::wiring::objects::{self, Transport};
 
 /// The object that says how far a mirror is.
 const STATE: &str = "pulseward-lake.json";
+
+/// The place of a mirror for which nothing has been listed yet.
+const BEGIN: &str = "0";
 
 /// Work with the open lake of sealed files
 #[derive(Args)]
@@ -83,7 +86,7 @@ impl Copy {
         let is_renewed = self.full && known.is_some();
         let reached = known.flatten();
         let since = reached.clone().filter(|_| !self.full);
-        let mut listing = Listing::open(&self.service, &self.token, &self.group, since).await?;
+        let mut listing = Listing::open(&self.service, &self.token, &self.group, since.clone()).await?;
         let bar = progress_bar();
         let mut done = Done::default();
         let mut listed: Vec<String> = Vec::new();
@@ -107,8 +110,12 @@ impl Copy {
         let reached = if is_whole { listing.since() } else { reached.as_deref() };
         write_state(&target, &self.group, reached).await?;
         bar.finish_and_clear();
+        if done.copied + done.present == 0 {
+            eprintln!("{}", nothing_listed(since.as_deref(), listing.still_open()));
+        }
         self.output.print(&json!({
             "copied": done.copied, "bytes": done.bytes, "present": done.present, "removed": done.removed,
+            "open": listing.still_open(),
         }))?;
         refuse_unlisted(&listing)
     }
@@ -166,6 +173,22 @@ impl Copy {
         done.copied += 1;
         Ok(())
     }
+}
+
+/// Returns what to say where no file was listed: without a word an empty mirror looks like a whole one.
+/// `since` is how far the mirror was before.
+fn nothing_listed(since: Option<&str>, open: &[Open]) -> String {
+    let is_later = since.is_some_and(|since| since != BEGIN);
+    let what = if is_later { "no new sealed files" } else { "there are no sealed files" };
+    if open.is_empty() {
+        return format!("{what}; every row is in a sealed file");
+    }
+    let open: Vec<String> = open.iter().map(|open| format!("{} from {}", open.data_type, open.from)).collect();
+    format!(
+        "{what}; not in files yet: {}. They are sealed some hours after the end of their day or month, and at once by \
+         `pulseward seal --now`",
+        open.join(", ")
+    )
 }
 
 /// Removes what the file has taken the place of: other files in its folder, which is of one type, period and patient.

@@ -3,10 +3,10 @@
 use clap::{ArgMatches, Args};
 use serde_json::json;
 
-use crate::commands::simulate::progress_bar;
 use crate::config::{self, LogFormat, LogOptions, StoreOptions};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::progress::progress_bar;
 use crate::wiring::Expected;
 use crate::{logging, wiring};
 use store::PatientId;

@@ -24,10 +24,10 @@ use self::target::Target;
 use crate::commands::backup::manifest::{Manifest, each_file};
 use crate::commands::backup::objects::{OBJECTS, link_or_copy};
 use crate::commands::backup::{KEY, database_file};
-use crate::commands::simulate::progress_bar;
 use crate::config::{self, LogFormat, LogOptions, StoreOptions};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::progress::progress_bar;
 use crate::{logging, wiring};
 
 /// Bring a backup back into an empty store, and erase again who was erased since

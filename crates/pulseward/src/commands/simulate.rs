@@ -6,12 +6,12 @@ use std::time::Duration;
 use bracelet::fleet::{Fleet, FleetConfig, Live};
 use bracelet::{Cast, DataType};
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
 use crate::commands::serve::stop_on_signal;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::progress::progress_bar;
 use crate::service::ServiceOptions;
 use crate::wiring;
 
@@ -61,7 +61,8 @@ pub struct Simulate {
 }
 
 impl Simulate {
-    /// Enrols the patients, sends their past, and their present until interrupted; prints what was done.
+    /// Enrols the patients, sends their past, and their present until interrupted; prints what was done. Fails when it was
+    /// interrupted before.
     pub async fn run(self) -> Result<(), Failure> {
         // Before signals are listened to, which then end the program at once.
         self.service.reach(&self.service.client()?.no_proxy().build()?).await?;
@@ -88,9 +89,10 @@ impl Simulate {
         let value = serde_json::to_value(&result).unwrap_or(Value::Null);
         self.output.print(&value)?;
         // The figures are printed first: what was sent is worth knowing also when some of it was lost.
-        match result.failed {
-            0 => Ok(()),
-            failed => Err(Failure::Other(format!("{failed} syncs were given up"))),
+        match (result.stopped, result.failed) {
+            (Some(stopped), _) => Err(Failure::Other(stopped.to_string())),
+            (None, 0) => Ok(()),
+            (None, failed) => Err(Failure::Other(format!("{failed} syncs were given up"))),
         }
     }
 }
@@ -99,17 +101,6 @@ impl Simulate {
 pub fn live_every(every: Duration) -> Live {
     let step_ms = every.as_millis() as i64;
     Live { tick: every, step_ms, lag_ms: 0, ticks: None }
-}
-
-/// Returns a bar that shows itself on a terminal and nowhere else.
-pub fn progress_bar() -> ProgressBar {
-    let bar = ProgressBar::no_length();
-    let style = ProgressStyle::with_template("{msg:20} {wide_bar} {pos}/{len} {eta:>4}");
-    // The template is a constant; a bar without it is as useful.
-    if let Ok(style) = style {
-        bar.set_style(style);
-    }
-    bar
 }
 
 /// Returns a password that nobody needs to know.

@@ -10,7 +10,7 @@ pub enum Expected {
     StoreOrNothing,
     /// The databases of a store with its master key; nothing is asked of its objects, wherever they lie.
     Databases,
-    /// The same, or nothing yet: then the databases are made.
+    /// The same, or nothing yet: then a store is made.
     DatabasesOrNothing,
     /// The databases of a store whose master key is lost: another one is made.
     LostKey,
@@ -19,18 +19,13 @@ pub enum Expected {
 }
 
 impl Expected {
-    /// Returns whether nothing may be there yet.
-    pub fn allows_nothing(self) -> bool {
-        matches!(self, Expected::StoreOrNothing | Expected::DatabasesOrNothing | Expected::RestoredStore)
-    }
-
     /// Returns whether objects are asked for.
     pub fn needs_objects(self) -> bool {
         matches!(self, Expected::Store | Expected::StoreOrNothing | Expected::RestoredStore)
     }
 
-    /// Returns whether databases and objects become a store that are none yet.
+    /// Returns whether databases and objects become a store that are none yet, and older ones are brought up to date.
     pub fn makes_store(self) -> bool {
-        matches!(self, Expected::StoreOrNothing | Expected::RestoredStore)
+        matches!(self, Expected::StoreOrNothing | Expected::DatabasesOrNothing | Expected::RestoredStore)
     }
 }

@@ -341,6 +341,7 @@ fn jiff_now_ms() -> i64 {
 /// Whatever a killed restore leaves, nobody opens it, and the next one comes to its end.
 async fn killed_restores_are_run_again(to: &Place) {
     let from = Place::on_sqlite();
+    from.done(&["migrate"]);
     from.done(&["admin", "create-account", "--email", "rita@study.example", "--role", "researcher"]);
     let backup = from.folder.path().join("backup");
     from.done(&["backup", backup.to_str().unwrap()]);

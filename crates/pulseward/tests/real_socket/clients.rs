@@ -60,10 +60,10 @@ async fn a_simulated_fleet_leaves_its_patients_and_their_rows() {
     let simulate = ["simulate", "--url", &service.url, "--token", &researcher.key, "--group", &researcher.group];
     let output = run(&[&simulate[..], &fleet].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(output.stderr.is_empty(), "no bar without a terminal: {}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1, "the study, and no bar without a terminal");
     let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
     let names: Vec<&String> = summary.as_object().unwrap().keys().collect();
-    assert_eq!(names, ["p50_ms", "p99_ms", "patients", "seconds", "syncs", "values"]);
+    assert_eq!(names, ["group", "p50_ms", "p99_ms", "patients", "seconds", "syncs", "values"]);
     assert_eq!(summary["patients"], 3);
     let path = format!("/integration/v1/groups/{}/patients?fields[]=state", researcher.group);
     let (_, patients) = researcher.get(&path, None).await;

@@ -33,8 +33,12 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Creates an account with more arguments and variables; the account is then in the store that was meant.
+/// Makes a store and an account with more arguments and variables; the account is then in the store that was meant.
 fn create_account(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    let made = pulseward(&[&["migrate"], arguments].concat()).envs(environment.iter().copied()).output().unwrap();
+    if !made.status.success() {
+        return made;
+    }
     let basic = ["admin", "create-account", "--email", "a@study.example", "--role", "hcp", "--json"];
     pulseward(&[&basic[..], arguments].concat()).envs(environment.iter().copied()).output().unwrap()
 }

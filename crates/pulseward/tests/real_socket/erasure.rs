@@ -39,6 +39,50 @@ async fn a_patient_is_erased_next_to_the_running_service() {
 }
 
 #[tokio::test]
+async fn erasure_says_that_a_log_is_being_read_and_later_that_it_is_empty() {
+    let data = tempdir().unwrap();
+    let service = Service::start(data.path());
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    let grace = researcher.enrol().await;
+    let client = reqwest::Client::new();
+    let url = format!("{}/integration/v1/patients/{}", service.url, grace.uuid);
+    let filed = client.patch(&url).header("X-Api-Key", &researcher.key).json(&json!({"external_patient_id": MARKER}));
+    assert_eq!(filed.send().await.unwrap().status(), 200);
+    // Somebody reads the state of before, as a copy does.
+    let reader = database_file(&data.path().join("users.db"));
+    reader.execute_batch("BEGIN; SELECT count(*) FROM patient").unwrap();
+    let answer = client.delete(&url).header("X-Api-Key", &researcher.key).send().await.unwrap();
+    let address = answer.headers()["Location"].to_str().unwrap().to_owned();
+    assert_eq!((answer.status().as_u16(), address), (202, format!("../erasures/{}", grace.uuid)));
+    let later = answer.url().join(&format!("../erasures/{}", grace.uuid)).unwrap();
+    let receipt: Value = answer.json().await.unwrap();
+    let places = |receipt: &Value| -> Vec<String> {
+        let remains = receipt["remains"].as_array().unwrap().iter();
+        remains.map(|left| left["where"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(places(&receipt), ["write_ahead_logs", "database_files", "backups"]);
+    assert!(receipt["remains"][0]["until"].is_string() && receipt["remains"][2]["until"].is_null());
+    assert!(is_in_a_log(data.path()), "it is there as long as the receipt says so");
+    reader.execute_batch("COMMIT").unwrap();
+    let answer = client.get(later).header("X-Api-Key", &researcher.key).send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    let receipt: Value = answer.json().await.unwrap();
+    assert_eq!(places(&receipt), ["database_files", "backups"]);
+    assert!(!is_in_a_log(data.path()));
+}
+
+/// What the study calls the patient who is erased.
+const MARKER: &str = "EXT-MARKER-8831";
+
+/// Returns whether a write-ahead log of the data folder holds the patient's name in the study.
+fn is_in_a_log(data: &std::path::Path) -> bool {
+    ["users.db-wal", "health.db-wal"].iter().any(|name| {
+        let bytes = std::fs::read(data.join(name)).unwrap();
+        bytes.windows(MARKER.len()).any(|window| window == MARKER.as_bytes())
+    })
+}
+
+#[tokio::test]
 async fn a_log_that_was_tampered_with_is_reported() {
     let data = tempdir().unwrap();
     let service = Service::start(data.path());

@@ -6,16 +6,27 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
-use tempfile::tempdir;
+use tempfile::{TempDir, tempdir};
 
-use crate::harness::{Patient, Researcher, Service};
+use crate::harness::{Patient, Researcher, Service, pulseward};
 
-/// 2025-11-20T00:53:20Z: the day of which the guides speak.
-const BEGIN_MS: i64 = 1_763_600_000_000;
+const DAY_MS: i64 = 86_400_000;
+
+/// Begin of yesterday in UTC, ms: the day of which the guides speak.
+#[expect(clippy::disallowed_methods, reason = "the guides go by the clock of the machine")]
+fn yesterday_ms() -> i64 {
+    jiff::Timestamp::now().as_millisecond().div_euclid(DAY_MS) * DAY_MS - DAY_MS
+}
+
+/// The same as a date.
+fn yesterday() -> String {
+    jiff::Timestamp::from_millisecond(yesterday_ms()).unwrap().strftime("%F").to_string()
+}
 
 /// What the test puts in for the reader.
 type Yours<'value> = [(&'static str, &'value str)];
@@ -84,7 +95,7 @@ fn script_of(guide: &str, yours: &Yours) -> String {
                 }
             }
             ("python", "") => write!(script, "python3 - <<'END OF PYTHON'\n{}END OF PYTHON\n", block.text).unwrap(),
-            ("sh" | "python", "no-run") | ("ini" | "toml" | "sql" | "json", "") => {}
+            ("sh" | "python", "no-run") | ("ini" | "toml" | "sql" | "json" | "text", "") => {}
             (language, mark) => panic!("a block of {guide} is marked `{language} {mark}`"),
         }
     }
@@ -140,14 +151,17 @@ fn answers(told: &str) -> Vec<Value> {
 /// A patient with an hour of heart rate and beats on the day of which the guides speak.
 async fn patient_with_data(researcher: &Researcher) -> Patient {
     let patient = researcher.enrol().await;
-    let minutes: Vec<i64> = (0..60).map(|minute| BEGIN_MS + minute * 60_000).collect();
-    let beats: Vec<i64> = (0..101).map(|beat| BEGIN_MS + beat * 850).collect();
+    let begin_ms = yesterday_ms() + 3_200_000;
+    let minutes: Vec<i64> = (0..61).map(|minute| begin_ms + minute * 60_000).collect();
+    // The last minute has no value: 0 is none.
+    let rates: Vec<i64> = (0..61).map(|minute| if minute < 60 { 61 } else { 0 }).collect();
+    let beats: Vec<i64> = (0..101).map(|beat| begin_ms + beat * 850).collect();
     let intervals: Vec<i64> = (0..101).map(|beat| 800 + beat % 2 * 100).collect();
-    let data = json!({"activity": {"timestamp": minutes, "bpm": 61, "last_steps": 2, "wearing": 4},
+    let data = json!({"activity": {"timestamp": minutes, "bpm": rates, "last_steps": 2, "wearing": 4},
         "rr-interval": {"timestamp": beats, "rr": intervals}});
     let (status, receipt) = researcher.sync(&patient, &json!({ "data": data })).await.unwrap();
     assert_eq!(status, 200, "{receipt}");
-    let path = format!("/integration/v1/patients/{}/summary/2025-11-20", patient.uuid);
+    let path = format!("/integration/v1/patients/{}/summary/{}", patient.uuid, yesterday());
     // Only for as long as the worker takes to compute the day; the test runner ends a wait without end.
     while researcher.get(&path, None).await.1["heart_rate"]["avg_daily_heart_rate"].is_null() {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
@@ -171,7 +185,7 @@ async fn the_guide_for_researchers() {
         ("UUID", &patient.uuid),
     ];
     let told = run_guide("getting-started-researcher.md", &yours);
-    assert!(told.contains(&format!("  {}: 120 steps, 61.0 beats a minute", patient.uuid)), "{told}");
+    assert!(told.contains(&format!("  {}: 122 steps, 61.0 beats a minute", patient.uuid)), "{told}");
     assert!(told.contains("Night shifts"), "{told}");
     assert!(told.contains(r#""raw_data_rr_interval":101"#), "{told}");
     assert!(told.contains(r#""latest_values":{"heart_rate":61.0"#), "{told}");
@@ -191,6 +205,7 @@ async fn the_guide_for_data_scientists() {
         [("PULSEWARD_URL", service.url.as_str()), ("PULSEWARD_TOKEN", &researcher.key), ("UUID", &patient.uuid)];
     let told = run_guide("getting-started-data-scientist.md", &yours);
     assert!(told.contains("101 beats, RMSSD 100 ms"), "{told}");
+    assert!(told.contains("61 minutes, heart rate 61.0"), "a 0 is no heart rate: {told}");
 }
 
 #[tokio::test]
@@ -219,7 +234,7 @@ async fn the_guide_for_app_developers() {
     let pages = answers.iter().find(|answer| answer["total"].is_i64()).unwrap();
     assert_eq!((&pages["total"], &pages["data"][19]["heart_rate"]["max_daily_heart_rate"]), (&json!(20), &json!(61)));
     let rows = answers.iter().find(|answer| answer.is_array()).unwrap();
-    assert_eq!(rows.as_array().map(Vec::len), Some(60));
+    assert_eq!(rows.as_array().map(Vec::len), Some(61));
     let (_, groups) = researcher.get("/integration/v1/groups", None).await;
     let mut patients = 0;
     for group in groups.as_array().unwrap() {
@@ -227,6 +242,139 @@ async fn the_guide_for_app_developers() {
         patients += researcher.get(&path, None).await.1.as_array().unwrap().len();
     }
     assert_eq!(patients, 4, "the two of this test and two that are simulated");
+}
+
+/// A demonstration that has sent its history.
+struct Demonstration {
+    child: Child,
+    _data: TempDir,
+    url: String,
+    key: String,
+    group: String,
+    patient: String,
+}
+
+impl Demonstration {
+    /// Starts one, and waits until its history is there.
+    fn start() -> Self {
+        let data = tempdir().unwrap();
+        let folder = data.path().join("demo");
+        let options = ["--listen", "127.0.0.1:0", "--patients", "2", "--days", "3", "--data", folder.to_str().unwrap()];
+        let mut child = pulseward(&[&["demo"], &options[..]].concat())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let guide = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        // The last of the three commands ends what is printed.
+        let mut lines = Vec::new();
+        for line in guide {
+            let is_last = line.contains("raw-metrics");
+            lines.push(line);
+            if is_last {
+                break;
+            }
+        }
+        let printed = lines.join("\n");
+        let said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let (say_sent, is_sent) = std::sync::mpsc::channel();
+        // Read to its end: a pipe that nobody reads would fill and hold the demonstration up.
+        std::thread::spawn(move || {
+            for line in said {
+                if line.contains("days of history are there") {
+                    let _ = say_sent.send(());
+                }
+            }
+        });
+        is_sent.recv().unwrap_or_else(|_| panic!("the demonstration ended: {printed}"));
+        let word = |before: &str, end: &[char]| {
+            let rest = printed.split_once(before).unwrap_or_else(|| panic!("{before}: {printed}")).1;
+            rest.split(end).next().unwrap().to_owned()
+        };
+        let url = format!("http://{}", word("http://", &['/', '\'', '\n']));
+        let (key, group) = (word("token=", &['&', '\'']), word("/v1/groups/", &['/']));
+        let patient = word("/v1/patients/", &['/']);
+        Demonstration { child, _data: data, url, key, group, patient }
+    }
+
+    /// Returns what a request of the researcher answers.
+    async fn ask(&self, method: reqwest::Method, path: &str) -> Value {
+        let request = reqwest::Client::new().request(method, format!("{}/integration{path}", self.url));
+        request.header("X-Api-Key", &self.key).send().await.unwrap().json().await.unwrap()
+    }
+
+    /// Returns a voucher that nobody has used.
+    async fn voucher(&self) -> String {
+        let created = self.ask(reqwest::Method::POST, &format!("/v1/groups/{}/patients", self.group)).await;
+        created["code"].as_str().unwrap().to_owned()
+    }
+
+    /// Returns a token for the patient's samples.
+    async fn health_token(&self) -> String {
+        let issued = self.ask(reqwest::Method::GET, &format!("/v1/patients/{}/health-token", self.patient)).await;
+        issued["token"].as_str().unwrap().to_owned()
+    }
+
+    /// Waits until what it has sent is derived.
+    async fn derived(&self) {
+        let path = format!("/v1/patients/{}/summary/{}", self.patient, yesterday());
+        // Only for as long as the worker takes; the test runner ends a wait without end.
+        while !self.ask(reqwest::Method::GET, &path).await["heart_rate"]["avg_daily_heart_rate"].is_number() {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    }
+}
+
+impl Drop for Demonstration {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Every dated example finds something on the demonstration that the guides recommend.
+#[tokio::test(flavor = "multi_thread")]
+async fn guides_have_results_on_todays_demonstration() {
+    if !can_run() {
+        return;
+    }
+    let demo = Demonstration::start();
+    demo.derived().await;
+    let common = [("PULSEWARD_URL", demo.url.as_str()), ("PULSEWARD_TOKEN", &demo.key), ("UUID", &demo.patient)];
+    let told = run_guide("getting-started-data-scientist.md", &common);
+    for (what, unit) in [(" beats, RMSSD ", " ms"), (" minutes, heart rate ", "")] {
+        let line = told.lines().find(|line| line.contains(what)).unwrap_or_else(|| panic!("{told}"));
+        let (count, figure) = line.split_once(what).unwrap();
+        assert!(count.parse::<u32>().unwrap() > 100, "{line}");
+        let figure: f64 = figure.strip_suffix(unit).unwrap().parse().unwrap();
+        assert!((10.0..200.0).contains(&figure), "{line}");
+    }
+    let yours = [&common[..], &[("GROUP", demo.group.as_str())]].concat();
+    let told = run_guide("getting-started-researcher.md", &yours);
+    let answers = answers(&told);
+    let of_day = answers.iter().filter(|answer| answer["heart_rate"]["avg_daily_heart_rate"].is_number()).count();
+    let of_study = answers.iter().find(|answer| answer[&demo.patient].is_object());
+    assert!(of_day > 0, "the day of a patient: {told}");
+    let rate = &of_study.unwrap_or_else(|| panic!("{told}"))[&demo.patient]["heart_rate"]["avg_daily_heart_rate"];
+    assert!(rate.is_number(), "the day of everybody: {told}");
+    let compliance = answers.iter().find_map(|answer| answer["compliance"].as_f64());
+    assert!(compliance > Some(0.0), "{told}");
+    let counts = answers.iter().find_map(|answer| answer["raw_data_activity"].as_u64());
+    assert!(counts > Some(0), "{told}");
+    let rows = answers.iter().filter(|answer| answer[0]["bpm"].is_number()).count();
+    assert!(rows > 0, "raw samples: {told}");
+    let line =
+        told.lines().find(|line| line.contains(&format!("  {}: ", demo.patient))).unwrap_or_else(|| panic!("{told}"));
+    assert!(!line.contains("None"), "{line}");
+    let code = demo.voucher().await;
+    let token = demo.health_token().await;
+    let yours = [common[0], common[1], ("CODE", code.as_str()), ("TOKEN", &token)];
+    let told = run_guide("getting-started-app-developer.md", &yours);
+    let answers = self::answers(&told);
+    let pages = answers.iter().find(|answer| answer["total"].is_i64()).unwrap_or_else(|| panic!("{told}"));
+    let days = pages["data"].as_array().unwrap();
+    assert!(days.iter().any(|day| day["heart_rate"]["avg_daily_heart_rate"].is_number()), "{told}");
+    assert!(answers.iter().any(|answer| answer[0]["bpm"].is_number()), "{told}");
 }
 
 #[tokio::test]

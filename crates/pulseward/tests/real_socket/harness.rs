@@ -35,8 +35,12 @@ pub fn run(arguments: &[&str]) -> Output {
     pulseward(arguments).output().unwrap()
 }
 
-/// Runs an administrator's command on a data folder.
+/// Runs an administrator's command on a data folder, in which the store is made before the first account.
 pub fn admin(data: &Path, arguments: &[&str]) -> Value {
+    let is_elsewhere = arguments.contains(&"--users-db");
+    if arguments[0] == "create-account" && !is_elsewhere && !data.join("users.db").exists() {
+        store_command(data, &["migrate"]);
+    }
     store_command(data, &[&["admin"], arguments].concat())
 }
 

@@ -27,9 +27,21 @@ async fn a_lake_is_mirrored_as_it_grows() {
         serde_json::from_slice::<Value>(&output.stdout).unwrap()
     };
     let counts = |done: &Value| ["copied", "present", "removed"].map(|name| done[name].as_u64().unwrap());
-    assert_eq!(counts(&copy(&[])), [0, 0, 0]);
+    let nothing = copy(&[]);
+    assert_eq!(counts(&nothing), [0, 0, 0]);
+    let open: Vec<&str> =
+        nothing["open"].as_array().unwrap().iter().map(|open| open["type"].as_str().unwrap()).collect();
+    assert_eq!(open.len(), 3, "what is not in files yet: {nothing}");
+    let arguments = ["lake", "copy", "--url", &service.url, "--token", &researcher.key, "--group", &researcher.group];
+    let output = pulseward(&[&arguments[..], &[mirror.to_str().unwrap()]].concat()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        said.contains("there are no sealed files; not in files yet: activity from 2025-11-01T00:00:00.000Z"),
+        "{said}"
+    );
     store_command(data.path(), &["seal", "--now"]);
-    assert_eq!(counts(&copy(&[])), [3, 0, 0]);
+    let all = copy(&[]);
+    assert_eq!((counts(&all), &all["open"]), ([3, 0, 0], &json!([])));
     assert_eq!(counts(&copy(&[])), [0, 0, 0]);
     assert_eq!(counts(&copy(&["--full"])), [0, 3, 0]);
 

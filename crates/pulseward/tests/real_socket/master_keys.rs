@@ -245,29 +245,3 @@ async fn store_whose_master_key_is_lost_is_opened_by_nothing_but_an_explicit_opt
     assert_ne!(std::fs::read(&key).unwrap(), kept);
     assert_eq!(login().await, 200);
 }
-
-/// A folder that was mistyped: nothing is made there, and nothing is reported as well.
-#[test]
-fn commands_on_a_store_make_none() {
-    let folder = tempdir().unwrap();
-    let mistyped = folder.path().join("mistyped");
-    let data = mistyped.to_str().unwrap();
-    let into = folder.path().join("backup");
-    let commands: [&[&str]; 6] = [
-        &["doctor"],
-        &["seal"],
-        &["recompute"],
-        &["audit", "verify"],
-        &["backup", into.to_str().unwrap()],
-        &["admin", "list-accounts"],
-    ];
-    for command in commands {
-        let output = run(&[command, &["--data", data]].concat());
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{command:?}: {said}");
-        assert!(said.contains("holds no store"), "{command:?}: {said}");
-        assert!(!mistyped.exists(), "{command:?}");
-    }
-    admin(&mistyped, &["create-account", "--email", "rita@study.example", "--role", "researcher"]);
-    assert!(mistyped.join("users.db").exists());
-}

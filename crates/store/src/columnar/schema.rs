@@ -32,6 +32,8 @@ const UNIT: &str = "unit";
 const SCALE: &str = "scale";
 /// Key of what the column means.
 const MEANING: &str = "meaning";
+/// Key of the value, in the column's unit, that means "no value" as null does; absent where every value is one.
+const NO_VALUE: &str = "no_value";
 
 /// Digits of a decimal that Parquet keeps in 32 bits.
 const NARROW_DIGITS: u8 = 9;
@@ -48,23 +50,45 @@ pub fn arrow_schema(data_type: DataType) -> SchemaRef {
 
 fn build(data_type: DataType) -> Schema {
     let timestamp = Field::new(TIMESTAMP, timestamp_type(), false);
-    let mut fields = vec![with_metadata(timestamp, "µs since 1970 UTC", 0, "time of the sample")];
+    let mut fields = vec![with_metadata(timestamp, Known::unit("µs since 1970 UTC"), "time of the sample")];
     for column in data_type.columns() {
         let field = Field::new(column.name, arrow_type(column), column.nullable);
-        fields.push(with_metadata(field, column.unit, column.decimals(), &column.description()));
+        let known = Known { unit: column.unit, decimals: column.decimals(), no_value: column.no_value };
+        fields.push(with_metadata(field, known, &column.description()));
     }
-    fields.push(with_metadata(Field::new(ZONE, coded_text(), false), "", 0, "IANA time zone of the sample"));
+    fields.push(with_metadata(Field::new(ZONE, coded_text(), false), Known::unit(""), "IANA time zone of the sample"));
     Schema::new(fields)
 }
 
+/// Facts about a column for programs.
+#[derive(Clone, Copy)]
+struct Known<'column> {
+    /// Empty where there is none.
+    unit: &'column str,
+    decimals: u8,
+    /// The value that means none, in the unit.
+    no_value: Option<i32>,
+}
+
+impl<'column> Known<'column> {
+    /// Integers or texts of which every one is a value.
+    const fn unit(unit: &'column str) -> Self {
+        Known { unit, decimals: 0, no_value: None }
+    }
+}
+
 #[expect(clippy::disallowed_types, reason = "Arrow's own type, which Arrow writes in the order of the keys")]
-fn with_metadata(field: Field, unit: &str, decimals: u8, meaning: &str) -> Field {
+fn with_metadata(field: Field, known: Known<'_>, meaning: &str) -> Field {
+    let Known { unit, decimals, no_value } = known;
     let mut metadata = std::collections::HashMap::from([(MEANING.to_owned(), meaning.to_owned())]);
     if !unit.is_empty() {
         metadata.insert(UNIT.to_owned(), unit.to_owned());
     }
     if decimals > 0 {
         metadata.insert(SCALE.to_owned(), decimals.to_string());
+    }
+    if let Some(none) = no_value {
+        metadata.insert(NO_VALUE.to_owned(), none.to_string());
     }
     field.with_metadata(metadata)
 }
@@ -94,4 +118,24 @@ fn digits(column: &Column) -> u8 {
     };
     let largest = i64::from(min.unsigned_abs().max(max.unsigned_abs())) * i64::from(column.steps_per_unit());
     if largest < 10_i64.pow(u32::from(NARROW_DIGITS)) { NARROW_DIGITS } else { WIDE_DIGITS }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_say_which_value_means_none_as_their_words_do() {
+        for data_type in DataType::ALL {
+            for column in data_type.columns() {
+                let schema = arrow_schema(data_type);
+                let field = schema.field_with_name(column.name).expect("a field");
+                let expected = column.no_value.map(|none| none.to_string());
+                assert_eq!(field.metadata().get(NO_VALUE), expected.as_ref(), "{}", column.name);
+                assert_eq!(field.metadata()[MEANING].ends_with("means no value"), expected.is_some());
+            }
+        }
+        let bpm = arrow_schema(DataType::Activity);
+        assert_eq!(bpm.field_with_name("bpm").expect("a field").metadata()[NO_VALUE], "0");
+    }
 }

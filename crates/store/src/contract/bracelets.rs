@@ -11,6 +11,7 @@ use crate::{
 on_both_engines! {
     an_idle_bracelet_is_shared_and_a_worn_one_belongs_with_its_patient
     a_bracelet_has_one_wearer
+    serial_numbers_that_are_registered_are_found
 }
 
 fn device(id: &str, patient: &str) -> HealthMessage {
@@ -134,4 +135,12 @@ async fn a_bracelet_has_one_wearer(stores: Stores) {
     assert!(stores.users.remove_bracelet(&BraceletId::new("id-s1"), audit(Vec::new(), 0)).await.expect("an answer"));
     let again = stores.users.remove_bracelet(&BraceletId::new("id-s1"), audit(Vec::new(), 0)).await;
     assert!(matches!(again, Err(StoreError::Gone("bracelet"))));
+}
+
+async fn serial_numbers_that_are_registered_are_found(stores: Stores) {
+    with_people(&stores).await;
+    let asked = |names: &[&str]| names.iter().map(|name| SerialNumber::new(*name)).collect::<Vec<_>>();
+    let found = stores.users.registered(asked(&["s0", "s1", "s2"])).await.expect("a set");
+    assert_eq!(found.into_iter().collect::<Vec<_>>(), asked(&["s1"]));
+    assert!(stores.users.registered(Vec::new()).await.expect("a set").is_empty());
 }

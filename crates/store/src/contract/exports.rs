@@ -17,6 +17,7 @@ on_both_engines! {
     export_of_a_job_without_a_patient_still_says_that_it_has_ended
     finished_exports_are_forgotten_and_their_archives_die
     exports_in_progress_are_counted_with_the_age_of_the_oldest
+    exports_of_an_account_are_listed_newest_first
 }
 
 async fn with_patient(stores: &Stores) {
@@ -193,4 +194,20 @@ async fn exports_in_progress_are_counted_with_the_age_of_the_oldest(stores: Stor
     assert!(health.finish_export(&lease, 7, 3_000).await.expect("an answer"));
     let second = ExportQueue { exports: 1, oldest_ms: Some(1_000 + 5 * MINUTE_MS) };
     assert_eq!(health.export_queue().await.expect("an answer"), second);
+}
+
+async fn exports_of_an_account_are_listed_newest_first(stores: Stores) {
+    with_patient(&stores).await;
+    for (number, now_ms) in [(1, 1_000), (2, 1_000_000), (3, 2_000_000)] {
+        assert_eq!(begin(&stores, number, now_ms).await, ExportTurn::Begun);
+    }
+    let of = async |actor: &str, patient: Option<&str>| {
+        let (actor, patient) = (AccountId::new(actor), patient.map(PatientId::new));
+        let jobs = stores.health.exports_of(&actor, patient.as_ref()).await.expect("a list");
+        jobs.into_iter().map(|job| job.created_ms).collect::<Vec<_>>()
+    };
+    assert_eq!(of("an account", None).await, [2_000_000, 1_000_000, 1_000]);
+    assert_eq!(of("an account", Some(PATIENT)).await.len(), 3);
+    assert!(of("an account", Some("somebody")).await.is_empty());
+    assert!(of("another account", None).await.is_empty());
 }

@@ -2,7 +2,7 @@
 
 use testkit::Postgres;
 use vitals::derivation::{DerivedRow, Output};
-use vitals::latest::LatestValues;
+use vitals::measured::Measured;
 use vitals::news_timeline::{NewsEntry, SettingsAt};
 use vitals::registry::DataType;
 use vitals::summary::Section;
@@ -35,7 +35,7 @@ async fn asked(
 
 /// Entries of the NEWS history from a number of times, or their removal.
 fn entries(count: i64, is_there: bool) -> Vec<DerivedRow> {
-    let entry = |time_ms| NewsEntry::at(time_ms, &LatestValues::default(), &SettingsAt::default(), None);
+    let entry = |time_ms| NewsEntry::at(time_ms, &Measured::default(), &SettingsAt::default(), None);
     (0..count).map(|time_ms| news(time_ms, is_there.then(|| entry(time_ms)))).collect()
 }
 

@@ -4,8 +4,8 @@ use super::{Stores, on_both_engines};
 use crate::ids::{JobSubject, NodeId, PatientId};
 use crate::names::JobKind;
 use crate::{
-    CommitOutcome, DERIVE_KIND, DerivationCommit, DueRange, FailingJobs, Failures, HealthChange, JobFailure, JobLease,
-    NEVER_MS, NewJob, Profile,
+    CommitOutcome, DERIVE_KIND, DerivationCommit, DueRange, FailingJobs, Failures, HealthChange, HeldJob, JobFailure,
+    JobLease, NEVER_MS, NewJob, Profile,
 };
 
 const LEASE_MS: i64 = 60_000;
@@ -55,7 +55,8 @@ async fn job_is_held_by_one_node_until_its_lease_ends(stores: Stores) {
     let first = claim(&stores, "a", 100, 9).await.remove(0);
     assert!(claim(&stores, "b", 99 + LEASE_MS, 9).await.is_empty());
     let held = stores.health.prolong_jobs(&NodeId::new("a"), 200 + LEASE_MS).await.expect("an answer");
-    assert_eq!(held, [("seal".to_owned(), JobSubject::new("x"), first.token)]);
+    let seal = HeldJob { kind: "seal".to_owned(), subject: JobSubject::new("x"), token: first.token };
+    assert_eq!(held, [seal]);
     assert!(claim(&stores, "b", 199 + LEASE_MS, 9).await.is_empty());
     let second = claim(&stores, "b", 200 + LEASE_MS, 9).await.remove(0);
     assert_eq!(second.token, first.token + 1);

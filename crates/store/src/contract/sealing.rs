@@ -19,6 +19,7 @@ const LOOKS: usize = 1000;
 
 on_both_engines! {
     sync_that_reaches_into_one_sealed_period_in_two_places_is_stored
+    first_period_that_is_not_sealed_is_open_by_type
 }
 
 /// Every row of such a sync is compared with the sealed rows around it, wherever in the period it lies.
@@ -39,6 +40,31 @@ async fn sync_that_reaches_into_one_sealed_period_in_two_places_is_stored(stores
     let SyncOutcome::Stored(counts) = again.expect("an end").expect("stored") else { panic!("refused") };
     let counts = counts[&DataType::Activity];
     assert_eq!((counts.stored, counts.duplicate, counts.replaced), (0, 1, 1));
+}
+
+async fn first_period_that_is_not_sealed_is_open_by_type(stores: Stores) {
+    const OTHER: &str = "1f0f7f62-2c3c-4d0e-9d0a-4a52f1d3a002";
+    let health = &stores.health;
+    let open = async |patients: &[&str]| {
+        let patients = patients.iter().map(|patient| PatientId::new(*patient)).collect();
+        let open = health.open_periods(patients).await.expect("a list");
+        open.into_iter().map(|open| (open.data_type, open.period)).collect::<Vec<_>>()
+    };
+    let of = |at_ms: i64| (DataType::Activity, SealedPeriod::of(DataType::Activity, at_ms * 1000));
+    let earlier_ms = NOON_MS - 40 * 86_400_000;
+    for (patient, at_ms) in [(PATIENT, NOON_MS), (PATIENT, earlier_ms), (OTHER, NOON_MS)] {
+        enrol(&stores, patient).await;
+        let blocks = vec![activity_row(at_ms, "bpm", 60)];
+        let sync = Sync { patient: PatientId::new(patient), received_ms: NOON_MS, id: None, device: None, blocks };
+        health.store_sync(sync).await.expect("stored");
+    }
+    assert_eq!(open(&[OTHER, PATIENT, "nobody"]).await, [of(earlier_ms)]);
+    assert_eq!(open(&[OTHER]).await, [of(NOON_MS)]);
+    assert!(open(&[]).await.is_empty());
+    let (data_type, period) = of(earlier_ms);
+    let unsealed = UnsealedPeriod { patient: PatientId::new(PATIENT), data_type, period };
+    health.seal_period(&unsealed, NOON_MS, 1).await.expect("sealed");
+    assert_eq!(open(&[PATIENT]).await, [of(NOON_MS)]);
 }
 
 /// The server commits that the object is in the catalog and the rows are not in chunks any more, and its answer is lost.

@@ -23,6 +23,7 @@ mod planned_failures;
 mod postgres;
 pub(crate) mod row;
 mod row_texts;
+mod schema_state;
 mod sqlite;
 mod statement;
 
@@ -45,6 +46,7 @@ pub use param::{Owned, Param};
 #[cfg(any(test, feature = "planned-failures"))]
 pub use planned_failures::FailureMoment;
 pub use row::{Columns, FromColumn, Row};
+pub use schema_state::SchemaState;
 pub(crate) use sqlite::file::open_to_read;
 pub use sqlite::kept_logs::DamagedLog;
 pub use statement::Tx;
@@ -295,6 +297,23 @@ impl Db {
             tx.put(TURN, &[]).await
         })
         .await
+    }
+
+    /// Empties the write-ahead log of a database file, and damaged logs that were kept, so that what was deleted is in none
+    /// of them; false when somebody reads the log. On PostgreSQL, whose files are not ours, nothing is done.
+    pub async fn empty_log(&self) -> Result<bool> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => {
+                sqlite.empty_kept_logs().await?;
+                sqlite.empty_log().await
+            }
+            Engine::Postgres(_) => Ok(true),
+        }
+    }
+
+    /// Returns whether the database is a file of ours.
+    pub fn is_file(&self) -> bool {
+        matches!(self.engine, Engine::Sqlite(_))
     }
 
     /// Rewrites a database file without anything that was deleted, and empties its write-ahead log and damaged logs that

@@ -67,12 +67,19 @@ struct Idle {
     connections: Mutex<Option<Vec<Connection>>>,
 }
 
+/// How long a connection waits for another process that holds the file.
+const FILE_WAIT: Duration = Duration::from_secs(10);
+/// How long the writer waits for readers of the log that is to be emptied.
+const LOG_WAIT: Duration = Duration::from_millis(50);
+
 /// What waits for the writer.
 enum Job {
     /// A transaction, to be committed with others.
     Transaction(Transaction),
     /// The whole file is to be rewritten. The reply is how that ended.
     Rewrite(oneshot::Sender<Result<()>>),
+    /// The write-ahead log is to be emptied, if nobody reads it. The reply is whether it was.
+    EmptyLog(oneshot::Sender<Result<bool>>),
     /// The write-ahead log is to be emptied and nothing written any more. The reply is how that ended.
     Close(oneshot::Sender<Result<()>>),
 }
@@ -175,6 +182,13 @@ impl Sqlite {
     pub(super) async fn rewrite(&self) -> Result<()> {
         let (reply, answer) = oneshot::channel();
         self.writer.add(Job::Rewrite(reply)).await.map_err(|_| stopped())?;
+        answer.await.unwrap_or_else(|_| Err(stopped()))
+    }
+
+    /// Moves everything from the write-ahead log into the file and empties the log; false when somebody reads it.
+    pub(super) async fn empty_log(&self) -> Result<bool> {
+        let (reply, answer) = oneshot::channel();
+        self.writer.add(Job::EmptyLog(reply)).await.map_err(|_| stopped())?;
         answer.await.unwrap_or_else(|_| Err(stopped()))
     }
 
@@ -320,7 +334,7 @@ pub(super) fn migrated(mut connection: Connection, migrations: Migrations) -> Re
 fn connect(path: &Path) -> Result<Connection> {
     let connection = file::open(path)?;
     // The time-out comes first: the pragmas below can meet another process that holds the file.
-    connection.busy_timeout(Duration::from_secs(10))?;
+    connection.busy_timeout(FILE_WAIT)?;
     connection.execute_batch(
         // Size first, since it cannot be changed once there is a write-ahead log. With synchronous below FULL the last
         // commits would not outlive a loss of power, and 200 has been answered for them. Checkpoints are rare, so that
@@ -354,6 +368,7 @@ fn serve(connection: &mut Option<Connection>, job: Job, waiting: &mut Waiting<Jo
             },
             // A caller that no longer listens has been cut off; the work is done all the same.
             Job::Rewrite(reply) => drop(reply.send(open.and_then(rewrite))),
+            Job::EmptyLog(reply) => drop(reply.send(open.and_then(empty_log_between))),
             Job::Close(reply) => drop(reply.send(connection.take().map_or(Ok(()), close))),
         }
     }
@@ -426,11 +441,25 @@ fn close(connection: Connection) -> Result<()> {
 }
 
 fn empty_log(connection: &Connection) -> Result<()> {
-    let is_busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0))?;
-    if is_busy {
-        return Err(StoreError::Unavailable("the write-ahead log is being read".to_owned()));
+    if truncate_log(connection)? {
+        return Ok(());
     }
-    Ok(())
+    Err(StoreError::Unavailable("the write-ahead log is being read".to_owned()))
+}
+
+/// Empties the log between two groups of transactions, unless somebody reads it.
+fn empty_log_between(connection: &Connection) -> Result<bool> {
+    // Transactions wait meanwhile: who wants the log empty asks again.
+    connection.busy_timeout(LOG_WAIT)?;
+    let emptied = truncate_log(connection);
+    connection.busy_timeout(FILE_WAIT)?;
+    emptied
+}
+
+/// Moves everything from the log into the file and cuts the log to no bytes; false when somebody reads it.
+fn truncate_log(connection: &Connection) -> Result<bool> {
+    let is_busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0))?;
+    Ok(!is_busy)
 }
 
 fn run_behind_savepoint(connection: &Connection, job: &mut Transaction) {

@@ -8,6 +8,7 @@ use super::event::EventType;
 use crate::engine::{Db, Param, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
+use crate::readers::is_any;
 use crate::texts::{record, sql};
 
 /// The event log of one database.
@@ -83,10 +84,16 @@ record! {
     }
 }
 
+record! {
+    extent_columns!(""), read_extent(row) -> Extent {
+        epoch, retained_from, horizon = "(SELECT position FROM event_horizon)",
+        waits = "(SELECT COUNT(*) FROM (SELECT position FROM event
+            WHERE position >= (SELECT position FROM event_horizon) LIMIT 1) AS unreadable)" by is_any,
+    }
+}
+
 sql! {
-    EPOCH = "SELECT epoch, retained_from, (SELECT position FROM event_horizon),
-        (SELECT COUNT(*) FROM (SELECT position FROM event
-            WHERE position >= (SELECT position FROM event_horizon) LIMIT 1) AS unreadable) FROM store_epoch";
+    EPOCH = concat!("SELECT ", extent_columns!(), " FROM store_epoch");
     /// The offset counts rows for every reader alike, so that a cursor of one is good for another.
     AFTER = concat!("SELECT ", event_columns!(), " FROM event
         WHERE position >= $1 AND position < (SELECT position FROM event_horizon) AND type <> 'message'
@@ -166,11 +173,7 @@ impl EventLog {
 }
 
 async fn extent(tx: &Tx<'_>) -> Result<Extent> {
-    let read = |row: &Row<'_>| {
-        let waits = row.get::<i64>(3)? > 0;
-        Ok(Extent { epoch: row.get(0)?, retained_from: row.get(1)?, horizon: row.get(2)?, waits })
-    };
-    tx.query_opt(EPOCH, &[], read).await?.ok_or_else(|| StoreError::Damaged("the store has no epoch".to_owned()))
+    tx.query_opt(EPOCH, &[], read_extent).await?.ok_or_else(|| StoreError::Damaged("the store has no epoch".to_owned()))
 }
 
 async fn read_after(tx: &Tx<'_>, cursor: &LogCursor, limit: usize, reader: Reader) -> Result<Followed> {

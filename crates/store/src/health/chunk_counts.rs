@@ -9,16 +9,23 @@ use vitals::registry::DataType;
 use vitals::zone::QUARTER_US;
 
 use super::stored_chunk::ChunkKey;
-use crate::engine::{Row, Tx};
+use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
-use crate::texts::sql;
+use crate::texts::{record, sql};
+
+// A quarter of before there were counts has none, and is not compared.
+record! {
+    counted_columns!(""), read_counted(row) -> Counted {
+        expected = "CAST(COALESCE(SUM(chunks), 0) AS BIGINT)", unknown = "COUNT(*) - COUNT(chunks)",
+        found = "(SELECT COUNT(*) FROM chunk
+            WHERE patient = $1 AND data_type = $2 AND last_us >= $3 AND last_us < $4)",
+    }
+}
 
 sql! {
-    /// A quarter of before there were counts has none, and is not compared.
-    COUNTED = "SELECT CAST(COALESCE(SUM(chunks), 0) AS BIGINT), COUNT(*) - COUNT(chunks),
-        (SELECT COUNT(*) FROM chunk WHERE patient = $1 AND data_type = $2 AND last_us >= $3 AND last_us < $4)
-        FROM tally WHERE patient = $1 AND data_type = $2 AND quarter_us >= $3 AND quarter_us < $4";
+    COUNTED = concat!("SELECT ", counted_columns!(), "
+        FROM tally WHERE patient = $1 AND data_type = $2 AND quarter_us >= $3 AND quarter_us < $4");
     /// In any one row of the quarter: what is compared is their sum.
     CHANGE = "UPDATE tally SET chunks = chunks + $4 WHERE patient = $1 AND data_type = $2 AND quarter_us = $3
         AND offset_s = (SELECT MIN(offset_s) FROM tally WHERE patient = $1 AND data_type = $2 AND quarter_us = $3)";
@@ -32,10 +39,8 @@ pub(crate) async fn compare(
     (from_us, to_us): (i64, i64),
 ) -> Result<()> {
     let (first_us, end_us) = quarters_of(from_us, to_us);
-    let read = |row: &Row<'_>| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?, row.get::<i64>(2)?));
-    let counted = tx.query_opt(COUNTED, &[&patient, &data_type.number(), &first_us, &end_us], read).await?;
-    let (expected, unknown, found) = counted.unwrap_or_default();
-    judge(data_type, (from_us, to_us), Counted { expected, unknown, found })
+    let counted = tx.query_opt(COUNTED, &[&patient, &data_type.number(), &first_us, &end_us], read_counted).await?;
+    judge(data_type, (from_us, to_us), counted.unwrap_or_default())
 }
 
 /// Chunks that end in some quarters of an hour.

@@ -10,34 +10,53 @@ use vitals::zone::QUARTER_US;
 use super::db::HealthDb;
 use super::due;
 use super::failures::Failures;
-use crate::engine::{Param, Row, Tx, Work};
+use crate::engine::{Param, Tx, Work};
 use crate::error::Result;
 use crate::ids::{NodeId, PatientId};
-use crate::texts::sql;
+use crate::readers::or_zero;
+use crate::texts::{record, sql};
+
+// Failures since the last success come with the claim, so that nobody has to ask for them.
+record! {
+    failure_columns!(""), read_failures(columns) -> Failures {
+        runs = "(SELECT failed_runs FROM job WHERE kind = 'derive' AND subject = patient.uuid)" by or_zero,
+        panics = "(SELECT panics FROM job WHERE kind = 'derive' AND subject = patient.uuid)" by or_zero,
+    }
+}
+
+record! {
+    claim_columns!(""), read_claim(row) -> Claim {
+        patient = "uuid", token = "fold_token", failures <- failure_columns!(read_failures),
+    }
+}
+
+record! {
+    held_columns!(""), read_held(row) -> HeldPatient { uuid, fold_token }
+}
+
+record! {
+    extent_columns!(""), read_extent(row) -> TypeExtent {
+        data_type, first_us = "MIN(quarter_us)", last_quarter_us = "MAX(quarter_us)",
+    }
+}
 
 sql! {
     /// Those who wait longest. Nodes that claim at the same time take different patients and do not wait for each other.
-    CLAIM_DUE = "UPDATE patient SET fold_token = fold_token + 1, fold_lease_until_ms = $2, fold_node = $4
+    CLAIM_DUE = concat!("UPDATE patient SET fold_token = fold_token + 1, fold_lease_until_ms = $2, fold_node = $4
         WHERE uuid IN (SELECT uuid FROM patient WHERE derive_ready_ms <= $1 AND fold_lease_until_ms <= $1
             ORDER BY derive_ready_ms LIMIT $3 /*postgres FOR UPDATE SKIP LOCKED postgres*/)
-        RETURNING fold_token,
-            (SELECT failed_runs FROM job WHERE kind = 'derive' AND subject = patient.uuid),
-            (SELECT panics FROM job WHERE kind = 'derive' AND subject = patient.uuid), uuid";
-    /// Failures since the last success come with the claim, so that nobody has to ask for them.
-    CLAIM = "UPDATE patient SET fold_token = fold_token + 1, fold_lease_until_ms = $2, fold_node = $4
-        WHERE uuid = $1 AND fold_lease_until_ms <= $3 RETURNING fold_token,
-            (SELECT failed_runs FROM job WHERE kind = 'derive' AND subject = patient.uuid),
-            (SELECT panics FROM job WHERE kind = 'derive' AND subject = patient.uuid)";
+        RETURNING ", claim_columns!());
+    CLAIM = concat!("UPDATE patient SET fold_token = fold_token + 1, fold_lease_until_ms = $2, fold_node = $4
+        WHERE uuid = $1 AND fold_lease_until_ms <= $3 RETURNING ", claim_columns!());
     FIND_PATIENTS = "SELECT uuid FROM patient WHERE uuid > $1 ORDER BY uuid LIMIT $2";
     FIND_ARRIVALS = "SELECT arrivals FROM patient WHERE uuid = $1";
-    FIND_FIRST_AND_LAST = "SELECT data_type, MIN(quarter_us), MAX(quarter_us) FROM tally
-        WHERE patient = $1 GROUP BY data_type";
+    FIND_FIRST_AND_LAST = concat!("SELECT ", extent_columns!(), " FROM tally WHERE patient = $1 GROUP BY data_type");
     HOLD_UNTIL = "UPDATE patient SET fold_lease_until_ms = $3 WHERE uuid = $1 AND fold_token = $2";
     /// Only while a node holds it: the end of a derivation leaves the token as it is.
     PROLONG = "UPDATE patient SET fold_lease_until_ms = $3
         WHERE uuid = $1 AND fold_token = $2 AND fold_node IS NOT NULL";
-    FIND_HELD = "SELECT uuid, fold_token FROM patient
-        WHERE fold_node = $1 AND fold_lease_until_ms > $2 AND derive_ready_ms IS NOT NULL";
+    FIND_HELD = concat!("SELECT ", held_columns!(), " FROM patient
+        WHERE fold_node = $1 AND fold_lease_until_ms > $2 AND derive_ready_ms IS NOT NULL");
     COUNT_READY = "SELECT COUNT(*) FROM patient WHERE derive_ready_ms <= $1";
     FORGET_DUE = "DELETE FROM due WHERE (patient, arrival, data_type, first_us, ready_ms) =
         /*postgres ANY (VALUES postgres*/ (CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS BIGINT),
@@ -56,6 +75,19 @@ pub struct Claim {
     pub token: i64,
     /// Failures since the last success.
     pub failures: Failures,
+}
+
+/// A patient that a node holds, and the token of its claim.
+struct HeldPatient {
+    uuid: PatientId,
+    fold_token: i64,
+}
+
+/// The quarters of an hour in which rows of a type lie, µs.
+struct TypeExtent {
+    data_type: i64,
+    first_us: i64,
+    last_quarter_us: i64,
 }
 
 /// A range whose derived values are to be computed again.
@@ -79,21 +111,20 @@ impl HealthDb {
     /// longest first.
     pub async fn claim_due(&self, node: &NodeId, now_ms: i64, lease_ms: i64, limit: usize) -> Result<Vec<Claim>> {
         let (until_ms, limit, node) = (now_ms.saturating_add(lease_ms), limit as i64, node.clone());
-        let read = |row: &Row<'_>| {
-            let failures = read_failures(row)?;
-            Ok(Claim { patient: row.get(3)?, token: row.get(0)?, failures })
-        };
         self.db
-            .write_single(async move |tx| tx.query(CLAIM_DUE, &[&now_ms, &until_ms, &limit, &node], read).await)
+            .write_single(async move |tx| tx.query(CLAIM_DUE, &[&now_ms, &until_ms, &limit, &node], read_claim).await)
             .await
     }
 
     /// Returns the patients that a node holds, without their failures.
     pub async fn claims_of(&self, node: &NodeId, now_ms: i64) -> Result<Vec<Claim>> {
         let node = node.clone();
-        let read =
-            |row: &Row<'_>| Ok(Claim { patient: row.get(0)?, token: row.get(1)?, failures: Failures::default() });
-        self.db.read_single(async move |tx| tx.query(FIND_HELD, &[&node, &now_ms], read).await).await
+        let held = self.db.read_single(async move |tx| tx.query(FIND_HELD, &[&node, &now_ms], read_held).await).await?;
+        let claim = |HeldPatient { uuid, fold_token }| {
+            // Its failures came with the claim, and are not asked for again.
+            Claim { patient: uuid, token: fold_token, failures: Failures::default() }
+        };
+        Ok(held.into_iter().map(claim).collect())
     }
 
     /// Returns how many patients have something due, whether or not somebody folds them.
@@ -136,15 +167,12 @@ impl HealthDb {
     pub async fn everything_due(&self, patient: &PatientId, now_ms: i64) -> Result<Vec<DueRange>> {
         const OF_NO_SYNC: i64 = 0;
         let patient = patient.clone();
-        let found = self.db.read(async move |tx| {
-            tx.query(FIND_FIRST_AND_LAST, &[&patient], |row| {
-                let (data_type, first_us, last_quarter_us): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                let last_us = last_quarter_us + QUARTER_US - 1;
-                Ok(DueRange { arrival: OF_NO_SYNC, data_type, first_us, last_us, ready_ms: now_ms })
-            })
-            .await
-        });
-        found.await
+        let found = self.db.read(async move |tx| tx.query(FIND_FIRST_AND_LAST, &[&patient], read_extent).await).await?;
+        let due = |TypeExtent { data_type, first_us, last_quarter_us }| {
+            let last_us = last_quarter_us + QUARTER_US - 1;
+            DueRange { arrival: OF_NO_SYNC, data_type, first_us, last_us, ready_ms: now_ms }
+        };
+        Ok(found.into_iter().map(due).collect())
     }
 
     /// Prolongs the lease of a node until a time, unless the derivation has ended meanwhile.
@@ -174,12 +202,6 @@ impl HealthDb {
     }
 }
 
-/// Returns the failures that come with a claim.
-fn read_failures(row: &Row<'_>) -> Result<Failures> {
-    let count = |column: usize| Ok::<_, crate::error::StoreError>(row.get::<Option<i64>>(column)?.unwrap_or(0));
-    Ok(Failures { runs: count(1)?, panics: count(2)? })
-}
-
 /// Claims a patient for a node, or for nobody.
 async fn claim(
     tx: &Tx<'_>,
@@ -188,10 +210,7 @@ async fn claim(
     until_ms: i64,
     now_ms: i64,
 ) -> Result<Option<Claim>> {
-    tx.query_opt(CLAIM, &[&patient, &until_ms, &now_ms, &node], |row| {
-        Ok(Claim { patient: patient.clone(), token: row.get(0)?, failures: read_failures(row)? })
-    })
-    .await
+    tx.query_opt(CLAIM, &[&patient, &until_ms, &now_ms, &node], read_claim).await
 }
 
 /// Marks a range and makes the patient ready for it.

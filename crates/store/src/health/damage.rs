@@ -6,14 +6,15 @@ use serde_json::json;
 use vitals::registry::DataType;
 
 use super::db::HealthDb;
-use crate::engine::{Param, Row, Tx};
+use crate::engine::{Param, Tx};
 use crate::error::{Result, StoreError};
 use crate::events::{EventType, NewEvent, append};
 use crate::ids::PatientId;
 use crate::names::ObjectFault;
 use crate::objects::ObjectRead;
+use crate::readers::{count, known_type};
 use crate::segment::period::SealedPeriod;
-use crate::texts::sql;
+use crate::texts::{record, sql};
 
 /// Sealed files with one fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,18 @@ pub struct DamagedObjects {
     pub example: String,
 }
 
+record! {
+    count_columns!("d."), read_count(row) -> DamagedObjects {
+        fault, files = "COUNT(*)" by count, example = "MIN(d.path)",
+    }
+}
+
+record! {
+    found_columns!("d."), read_found(row) -> Found {
+        path, patient, fault, data_type = "s.data_type" by known_type, period_start_us = "s.period_start_us",
+    }
+}
+
 sql! {
     IN_USE = "SELECT generation FROM segment WHERE path = $1";
     KNOWN = "SELECT fault FROM damaged_object WHERE path = $1";
@@ -33,17 +46,17 @@ sql! {
     NOTE = "INSERT INTO damaged_object (path, patient, fault)
         SELECT path, patient, CAST($2 AS TEXT) FROM segment WHERE path = $1
         ON CONFLICT (path) DO UPDATE SET fault = excluded.fault";
-    UNANNOUNCED = "SELECT d.path, d.patient, d.fault, s.data_type, s.period_start_us
-        FROM damaged_object d JOIN segment s ON s.path = d.path WHERE d.announced = 0 ORDER BY d.path LIMIT 64";
+    UNANNOUNCED = concat!("SELECT ", found_columns!(), "
+        FROM damaged_object d JOIN segment s ON s.path = d.path WHERE d.announced = 0 ORDER BY d.path LIMIT 64");
     NOTE_ANNOUNCED = "UPDATE damaged_object SET announced = 1 WHERE path = $1 AND announced = 0";
-    ANNOUNCED = "SELECT d.path, d.patient, d.fault, s.data_type, s.period_start_us
-        FROM damaged_object d JOIN segment s ON s.path = d.path WHERE d.announced = 1 AND d.path = $1";
+    ANNOUNCED = concat!("SELECT ", found_columns!(), "
+        FROM damaged_object d JOIN segment s ON s.path = d.path WHERE d.announced = 1 AND d.path = $1");
     CLEAR = "DELETE FROM damaged_object WHERE path = $1";
     FORGET_UNUSED = "DELETE FROM damaged_object WHERE NOT EXISTS (SELECT 1 FROM segment s WHERE s.path = damaged_object.path)";
     LIST = "SELECT d.path FROM damaged_object d JOIN segment s ON s.path = d.path
         WHERE d.path > $1 ORDER BY d.path LIMIT $2";
-    COUNT = "SELECT d.fault, COUNT(*), MIN(d.path) FROM damaged_object d JOIN segment s ON s.path = d.path
-        GROUP BY d.fault ORDER BY d.fault";
+    COUNT = concat!("SELECT ", count_columns!(), " FROM damaged_object d JOIN segment s ON s.path = d.path
+        GROUP BY d.fault ORDER BY d.fault");
 }
 
 #[boxed_futures]
@@ -109,10 +122,7 @@ impl HealthDb {
 
     /// Returns what is damaged, by what is wrong with it.
     pub async fn known_damage(&self) -> Result<Vec<DamagedObjects>> {
-        let read = |row: &Row<'_>| {
-            Ok(DamagedObjects { fault: row.get(0)?, files: row.get::<i64>(1)? as u64, example: row.get(2)? })
-        };
-        self.db.read(async move |tx| tx.query(COUNT, &[], read).await).await
+        self.db.read(async move |tx| tx.query(COUNT, &[], read_count).await).await
     }
 
     /// Opens a sealed file, to be read whole.
@@ -166,17 +176,6 @@ struct Found {
     fault: ObjectFault,
     data_type: DataType,
     period_start_us: i64,
-}
-
-fn read_found(row: &Row<'_>) -> Result<Found> {
-    let unknown = || StoreError::Damaged("a segment is of an unknown type".to_owned());
-    Ok(Found {
-        path: row.get(0)?,
-        patient: row.get(1)?,
-        fault: row.get(2)?,
-        data_type: DataType::from_number(row.get(3)?).ok_or_else(unknown)?,
-        period_start_us: row.get(4)?,
-    })
 }
 
 impl Found {

@@ -19,6 +19,7 @@ use super::stored_derived::{StoredDerived, derived_columns, derived_sum};
 use crate::engine::{Columns, Param, Row, Tx};
 use crate::error::Result;
 use crate::ids::PatientId;
+use crate::readers::pair;
 use crate::texts::{in_lists, list_of_64, sql, with_more};
 
 sql! {
@@ -87,7 +88,8 @@ impl HealthDb {
         let read = |patient: &PatientId, row: &Row<'_>| match read_row(patient, row) {
             Ok(sound) => Ok(sound.map(Ok)),
             Err(error) if error.is_damage() => {
-                Ok(Output::from_number(row.get(0)?).zip(Some(row.get::<i64>(1)?)).map(Err))
+                let (output, key): (i64, i64) = pair(row)?;
+                Ok(Output::from_number(output).map(|output| Err((output, key))))
             }
             Err(error) => Err(error),
         };
@@ -168,8 +170,7 @@ impl HealthDb {
         limit: i64,
     ) -> Result<Vec<(PatientId, String)>> {
         let (versions, after) = (versions.to_owned(), after.map_or("", PatientId::as_str).to_owned());
-        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        self.db.read(async move |tx| tx.query(FIND_OTHER_VERSIONS, &[&versions, &after, &limit], read).await).await
+        self.db.read(async move |tx| tx.query(FIND_OTHER_VERSIONS, &[&versions, &after, &limit], pair).await).await
     }
 
     /// Marks ranges of a patient dirty, and that these versions of the derivations compute them.

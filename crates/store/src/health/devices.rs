@@ -14,7 +14,7 @@ use crate::engine::{Row, Tx};
 use crate::error::Result;
 use crate::events::{self, EventType, NewEvent};
 use crate::ids::{PatientId, SerialNumber};
-use crate::texts::{list_of_64, record, sql};
+use crate::texts::{in_lists, list_of_64, record, sql};
 
 /// A bracelet as its last sync reported it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +85,25 @@ impl HealthDb {
         self.db
             .read(async move |tx| tx.query(OF_PATIENT, &[&patient], |row| read_device(&mut Columns::of(row))).await)
             .await
+    }
+
+    /// Returns every bracelet that syncs of these patients have named, by the time at which it was last named.
+    pub async fn devices_of_patients(&self, patients: Vec<PatientId>) -> Result<Vec<(PatientId, Device)>> {
+        let read = |row: &Row<'_>| {
+            let mut columns = Columns::of(row);
+            Ok((columns.take()?, read_device(&mut columns)?))
+        };
+        let read_all = async move |tx: &Tx<'_>| {
+            let mut found: Vec<(PatientId, Device)> = Vec::new();
+            in_lists(&patients, async |list| {
+                found.extend(tx.query(OF_PATIENTS, list, read).await?);
+                Ok(())
+            })
+            .await?;
+            found.sort_by_key(|(_, device)| device.updated_ms);
+            Ok(found)
+        };
+        self.db.read(read_all).await
     }
 
     /// Returns the newest bracelet of each of these patients, by uuid.

@@ -60,6 +60,18 @@ pub(super) async fn mark_since(
     Ok(())
 }
 
+/// Marks the rows of a type at a time, whether there are any or not: something else happened then that enters formulas.
+pub(super) async fn mark_at(
+    tx: &Tx<'_>,
+    patient: &PatientId,
+    data_type: DataType,
+    time_us: i64,
+    ready_ms: i64,
+) -> Result<()> {
+    tx.put(RAISE, &[&patient, &OF_NO_SYNC, &data_type.number(), &time_us, &time_us, &ready_ms]).await?;
+    lower_ready(tx, patient, ready_ms).await
+}
+
 /// Makes a patient ready to be derived at a time, ms, if not before.
 pub(crate) async fn lower_ready(tx: &Tx<'_>, patient: &PatientId, ready_ms: i64) -> Result<()> {
     tx.put(LOWER_READY, &[&patient, &ready_ms]).await

@@ -19,12 +19,17 @@ use super::{exports, messages, patient_tables};
 use crate::engine::{Tx, Work};
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
+use crate::readers::{json, pair};
 use crate::segment::name::patient_folder;
 use crate::segment::period::SealedPeriod;
-use crate::texts::sql;
+use crate::texts::{record, sql};
+
+record! {
+    mark_columns!(""), read_mark(row) -> ErasedPatient { erased_ms, counts by json }
+}
 
 sql! {
-    MARK = "SELECT counts, erased_ms FROM erased_patient WHERE uuid = $1";
+    MARK = concat!("SELECT ", mark_columns!(), " FROM erased_patient WHERE uuid = $1");
     ADD_MARK = "INSERT INTO erased_patient (uuid, counts, erased_ms) VALUES ($1, $2, $3)";
     SEALED_PERIODS = "SELECT DISTINCT data_type, period_start_us FROM segment WHERE patient = $1";
     TALLIED_DAYS = "SELECT DISTINCT data_type, quarter_us / 86400000000 FROM tally WHERE patient = $1";
@@ -77,9 +82,7 @@ impl HealthDb {
     /// there were.
     pub async fn erase_objects(&self, patient: &PatientId) -> Result<u64> {
         let owner = patient.clone();
-        let periods = self.db.read(async move |tx| {
-            tx.query(PERIODS, &[&owner], |row| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?))).await
-        });
+        let periods = self.db.read(async move |tx| tx.query(PERIODS, &[&owner], pair::<i64, i64>).await);
         let mut folders = vec![exports::folder(patient)];
         for (data_type, start_us) in periods.await? {
             let Some(data_type) = DataType::from_number(data_type) else { continue };
@@ -117,6 +120,11 @@ impl HealthDb {
         Ok(found)
     }
 
+    /// Empties the write-ahead log; see [`crate::UsersDb::empty_log`].
+    pub async fn empty_log(&self) -> Result<bool> {
+        self.db.empty_log().await
+    }
+
     /// Rewrites the database file without what was deleted; see [`crate::UsersDb::overwrite_deleted`].
     pub async fn overwrite_deleted(&self) -> Result<()> {
         self.db.rewrite().await
@@ -124,14 +132,7 @@ impl HealthDb {
 }
 
 async fn find_mark(tx: &Tx<'_>, patient: &PatientId) -> Result<Option<ErasedPatient>> {
-    tx.query_opt(MARK, &[&patient], |row| {
-        let counts = serde_json::from_str(&row.get::<String>(0)?);
-        Ok(ErasedPatient {
-            counts: counts.map_err(|error| StoreError::Damaged(error.to_string()))?,
-            erased_ms: row.get(1)?,
-        })
-    })
-    .await
+    tx.query_opt(MARK, &[&patient], read_mark).await
 }
 
 async fn erase_rows(tx: &Tx<'_>, patient: &PatientId, at_ms: i64) -> Result<()> {
@@ -164,9 +165,8 @@ async fn erase_rows(tx: &Tx<'_>, patient: &PatientId, at_ms: i64) -> Result<()> 
 
 /// Returns the periods in which anything of a patient was or could have been sealed.
 async fn periods_with_objects(tx: &Tx<'_>, patient: &PatientId) -> Result<BTreeSet<(DataType, SealedPeriod)>> {
-    let read = |row: &crate::engine::Row<'_>| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?));
-    let sealed = tx.query(SEALED_PERIODS, &[&patient], read).await?;
-    let tallied = tx.query(TALLIED_DAYS, &[&patient], read).await?;
+    let sealed: Vec<(i64, i64)> = tx.query(SEALED_PERIODS, &[&patient], pair).await?;
+    let tallied: Vec<(i64, i64)> = tx.query(TALLIED_DAYS, &[&patient], pair).await?;
     let days = tallied.into_iter().map(|(data_type, day)| (data_type, day * vitals::zone::DAY_US));
     let periods = sealed.into_iter().chain(days).filter_map(|(data_type, time_us)| {
         let data_type = DataType::from_number(data_type)?;

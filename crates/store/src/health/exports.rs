@@ -17,6 +17,7 @@ use crate::health::jobs::{self, JobLease};
 use crate::health::messages;
 use crate::ids::{AccountId, ExportId, PatientId};
 use crate::names::ExportStage;
+use crate::readers::{count, pair};
 use crate::texts::{record, sql};
 
 /// An export as it is.
@@ -126,10 +127,28 @@ record! {
     }
 }
 
+/// How often archives of a patient are written.
+#[derive(Default)]
+struct ExportLimit {
+    interval_s: Option<i64>,
+    /// Time at which the last one was asked for, ms.
+    last_ms: Option<i64>,
+}
+
+record! {
+    limit_columns!(""), read_limit(row) -> ExportLimit { interval_s, last_ms }
+}
+
+record! {
+    queue_columns!(""), read_queue(row) -> ExportQueue {
+        exports = "COUNT(*)" by count, oldest_ms = "MIN(created_ms)",
+    }
+}
+
 sql! {
     /// Requests for one patient follow each other, and their erasure comes before or after.
     HOLD_PATIENT = "UPDATE patient SET arrivals = arrivals WHERE uuid = $1";
-    FIND_LIMIT = "SELECT interval_s, last_ms FROM export_limit WHERE patient = $1";
+    FIND_LIMIT = concat!("SELECT ", limit_columns!(), " FROM export_limit WHERE patient = $1");
     NOTE_TURN = "INSERT INTO export_limit (patient, last_ms) VALUES ($1, $2)
         ON CONFLICT (patient) DO UPDATE SET last_ms = excluded.last_ms";
     SET_LIMIT = "INSERT INTO export_limit (patient, interval_s) VALUES ($1, $2)
@@ -137,13 +156,16 @@ sql! {
     ADD = "INSERT INTO export_job (id, patient, actor, request, created_ms, state)
         VALUES ($1, $2, $3, $4, $5, 'in_progress')";
     FIND = concat!("SELECT ", job_columns!(), " FROM export_job WHERE id = $1");
+    /// Looks through all exports: they are kept for days.
+    LIST = concat!("SELECT ", job_columns!(), " FROM export_job WHERE actor = $1
+        AND (CAST($2 AS TEXT) IS NULL OR patient = $2) ORDER BY created_ms DESC, id DESC");
     PATH_OF = "SELECT path FROM export_job WHERE id = $1";
     SET_PATH = "UPDATE export_job SET path = $2 WHERE id = $1 AND state = 'in_progress'";
     FINISH = "UPDATE export_job SET state = 'done', bytes = $2, finished_ms = $3
         WHERE id = $1 AND state = 'in_progress' RETURNING patient";
     GIVE_UP = "UPDATE export_job SET state = 'failed', error = $2, finished_ms = $3
         WHERE id = $1 AND state = 'in_progress' RETURNING patient";
-    IN_PROGRESS = "SELECT COUNT(*), MIN(created_ms) FROM export_job WHERE state = 'in_progress'";
+    IN_PROGRESS = concat!("SELECT ", queue_columns!(), " FROM export_job WHERE state = 'in_progress'");
     FINISHED_BEFORE = "SELECT id, patient FROM export_job WHERE finished_ms < $1 ORDER BY finished_ms LIMIT $2";
     FIND_FINISHED = "SELECT 1 FROM export_job WHERE id = $1 AND state <> 'in_progress'";
     REMOVE = "DELETE FROM export_job WHERE id = $1 AND state <> 'in_progress'";
@@ -169,6 +191,12 @@ impl HealthDb {
     pub async fn export(&self, id: &ExportId) -> Result<Option<ExportJob>> {
         let id = id.clone();
         self.db.read(async move |tx| tx.query_opt(FIND, &[&id], read_job).await).await
+    }
+
+    /// Returns the exports that an account has asked for and that are kept, of all patients or of one, newest first.
+    pub async fn exports_of(&self, actor: &AccountId, patient: Option<&PatientId>) -> Result<Vec<ExportJob>> {
+        let (actor, patient) = (actor.clone(), patient.cloned());
+        self.db.read(async move |tx| tx.query(LIST, &[&actor, &patient], read_job).await).await
     }
 
     /// Begins a try of a job: what an earlier one has written is dead from now on. `None` when another node has taken
@@ -237,9 +265,7 @@ impl HealthDb {
 
     /// Returns how many exports are in progress, and since when.
     pub async fn export_queue(&self) -> Result<ExportQueue> {
-        let read =
-            |row: &Row<'_>| Ok(ExportQueue { exports: row.get::<i64>(0)?.unsigned_abs(), oldest_ms: row.get(1)? });
-        let found = self.db.read_single(async move |tx| tx.query_opt(IN_PROGRESS, &[], read).await).await?;
+        let found = self.db.read_single(async move |tx| tx.query_opt(IN_PROGRESS, &[], read_queue).await).await?;
         Ok(found.unwrap_or_default())
     }
 
@@ -249,8 +275,7 @@ impl HealthDb {
         finished_before_ms: i64,
         limit: i64,
     ) -> Result<Vec<(ExportId, PatientId)>> {
-        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        self.db.read_single(async move |tx| tx.query(FINISHED_BEFORE, &[&finished_before_ms, &limit], read).await).await
+        self.db.read_single(async move |tx| tx.query(FINISHED_BEFORE, &[&finished_before_ms, &limit], pair).await).await
     }
 
     /// Forgets an export that is finished; its archive is a dead object then. Doing so again changes nothing.
@@ -279,10 +304,10 @@ async fn begin(tx: &Tx<'_>, new: &NewExport) -> Result<ExportTurn> {
     if tx.execute(HOLD_PATIENT, &[&new.patient]).await? == 0 {
         return Ok(ExportTurn::UnknownPatient);
     }
-    let read = |row: &Row<'_>| Ok((row.get::<Option<i64>>(0)?, row.get::<Option<i64>>(1)?));
-    let (own_s, last_ms) = tx.query_opt(FIND_LIMIT, &[&new.patient], read).await?.unwrap_or_default();
-    let (default_s, _) = tx.query_opt(FIND_LIMIT, &[&EVERYBODY], read).await?.unwrap_or_default();
-    let interval_ms = own_s.or(default_s).map_or(new.interval_ms, |seconds| seconds * 1000);
+    let own = tx.query_opt(FIND_LIMIT, &[&new.patient], read_limit).await?.unwrap_or_default();
+    let default = tx.query_opt(FIND_LIMIT, &[&EVERYBODY], read_limit).await?.unwrap_or_default();
+    let last_ms = own.last_ms;
+    let interval_ms = own.interval_s.or(default.interval_s).map_or(new.interval_ms, |seconds| seconds * 1000);
     // A clock that is behind that of the node before does not make anyone wait for longer than the interval.
     let wait_ms = last_ms.map_or(0, |last_ms| (last_ms + interval_ms - new.now_ms).min(interval_ms));
     if wait_ms > 0 {

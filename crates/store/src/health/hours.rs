@@ -21,10 +21,14 @@ use super::stored_chunk::{StoredChunk, check_found, chunk_columns};
 use crate::engine::{Columns, Param, Tx};
 use crate::error::Result;
 use crate::ids::PatientId;
-use crate::texts::sql;
+use crate::texts::{record, sql};
+
+record! {
+    closed_columns!(""), read_closed(row) -> ClosedHour { patient, data_type, hour_us }
+}
 
 sql! {
-    FIND_CLOSED = "SELECT patient, data_type, hour_us FROM open_hour WHERE ready_ms <= $1 ORDER BY ready_ms LIMIT $2";
+    FIND_CLOSED = concat!("SELECT ", closed_columns!(), " FROM open_hour WHERE ready_ms <= $1 ORDER BY ready_ms LIMIT $2");
     FORGET = "DELETE FROM open_hour WHERE patient = $1 AND data_type = $2 AND hour_us = $3";
     /// Makes syncs of the patient wait, as they make each other wait.
     HOLD_SYNCS = "UPDATE patient SET arrivals = arrivals WHERE uuid = $1";
@@ -67,6 +71,13 @@ impl NotedHours {
     }
 }
 
+/// An hour that was noted; this version may not know its type.
+struct ClosedHour {
+    patient: PatientId,
+    data_type: i64,
+    hour_us: i64,
+}
+
 /// An hour of UTC in which chunks of a type lie.
 #[derive(Clone, Copy)]
 struct Hour {
@@ -84,10 +95,9 @@ impl Hour {
 impl HealthDb {
     /// Up to `limit` closed hours with small chunks, those that wait longest first: patient, type and start, µs.
     pub async fn closed_hours(&self, now_ms: i64, limit: i64) -> Result<Vec<(PatientId, DataType, i64)>> {
-        let closed = self.db.read_single(async move |tx| {
-            tx.query(FIND_CLOSED, &[&now_ms, &limit], |row| Ok((row.get(0)?, row.get::<i64>(1)?, row.get(2)?))).await
-        });
-        let known = |(patient, number, hour_us)| Some((patient, DataType::from_number(number)?, hour_us));
+        let closed = self.db.read_single(async move |tx| tx.query(FIND_CLOSED, &[&now_ms, &limit], read_closed).await);
+        let known =
+            |ClosedHour { patient, data_type, hour_us }| Some((patient, DataType::from_number(data_type)?, hour_us));
         Ok(closed.await?.into_iter().filter_map(known).collect())
     }
 

@@ -142,6 +142,8 @@ impl HealthDb {
 async fn start(tx: &Tx<'_>, patient: &PatientId, now_ms: i64) -> Result<Option<(DerivationStart, Option<StoreError>)>> {
     let (mut start, mut damage) = (DerivationStart::default(), None);
     let (mut is_there, mut events) = (false, Vec::new());
+    // By position: the parts of a UNION share the places of their columns, whose meaning is another one in each part, so
+    // a list of names could only be that of one part. Each arm has the order of its own SELECT.
     let read = |row: &Row<'_>| {
         match row.get::<i64>(0)? {
             0 => {
@@ -270,6 +272,7 @@ async fn inputs(tx: &Tx<'_>, patient: &PatientId, wanted: &InputRange) -> Result
     let mut counted: BTreeMap<i64, Counted> = BTreeMap::new();
     let mut inputs = DerivationInputs::default();
     let (mut chunks, mut sealed) = (Vec::new(), Vec::new());
+    // By position, as in `start`.
     let read = |row: &Row<'_>| {
         match row.get::<i64>(0)? {
             // Of a type that this version does not know nothing is wanted.

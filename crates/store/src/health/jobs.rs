@@ -11,10 +11,11 @@ use super::claims::Claim;
 use super::db::HealthDb;
 use super::failures::Failures;
 use crate::engine::row::Columns;
-use crate::engine::{Param, Row, Tx};
+use crate::engine::{Param, Tx};
 use crate::error::Result;
 use crate::ids::{JobSubject, NodeId, PatientId};
 use crate::names::JobKind;
+use crate::readers::{count, pair};
 use crate::texts::{record, sql};
 
 /// What a claim says of a job.
@@ -42,6 +43,16 @@ record! {
     }
 }
 
+record! {
+    failing_columns!(""), read_failing(row) -> FailingJobs {
+        kind, failing = "COUNT(*)" by count, put_aside = "COUNT(put_aside)" by count,
+    }
+}
+
+record! {
+    held_columns!(""), read_held(row) -> HeldJob { kind, subject, token }
+}
+
 sql! {
     ENQUEUE = "INSERT INTO job (kind, subject, patient, ready_ms, token, failed_runs, panics)
         VALUES ($1, $2, $3, $4, 0, 0, 0) ON CONFLICT (kind, subject) DO NOTHING";
@@ -57,7 +68,7 @@ sql! {
         WHERE kind = $1 AND ready_ms <= $3 AND subject IN
             (SELECT subject FROM job WHERE kind = $1 AND ready_ms <= $3 ORDER BY ready_ms, subject LIMIT $5)
         RETURNING ", claim_columns!());
-    PROLONG = "UPDATE job SET ready_ms = $2 WHERE node = $1 RETURNING kind, subject, token";
+    PROLONG = concat!("UPDATE job SET ready_ms = $2 WHERE node = $1 RETURNING ", held_columns!());
     /// Holds the row until the transaction ends, so that nobody claims it meanwhile.
     CONFIRM = "UPDATE job SET token = token WHERE kind = $1 AND subject = $2 AND token = $3";
     FINISH = "DELETE FROM job WHERE kind = $1 AND subject = $2 AND token = $3";
@@ -81,8 +92,8 @@ sql! {
         WHERE uuid = $2 AND fold_token = $3 AND fold_node IS NULL
         AND (derive_ready_ms IS NULL OR derive_ready_ms > $4))";
     COUNT_OF_KIND = "SELECT COUNT(*) FROM job WHERE kind = $1";
-    COUNT_FAILING = "SELECT kind, COUNT(*), COUNT(put_aside) FROM job WHERE failed_runs > 0 GROUP BY kind
-        ORDER BY kind";
+    COUNT_FAILING = concat!("SELECT ", failing_columns!(), " FROM job WHERE failed_runs > 0 GROUP BY kind
+        ORDER BY kind");
     LIST_PUT_ASIDE = concat!("SELECT ", aside_columns!(), " FROM job
         WHERE put_aside IS NOT NULL ORDER BY kind, subject");
     TAKE_UP = "UPDATE job SET ready_ms = $3, failed_runs = 0, panics = 0, put_aside = NULL
@@ -114,6 +125,17 @@ pub struct JobLease {
     pub token: i64,
     /// Failures since the last success.
     pub failures: Failures,
+}
+
+/// A lease that a node still holds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HeldJob {
+    /// Kind of work.
+    pub kind: String,
+    /// What of it.
+    pub subject: JobSubject,
+    /// Number of the claim.
+    pub token: i64,
 }
 
 /// How a run failed, and what follows from it.
@@ -203,8 +225,9 @@ impl HealthDb {
 
     /// Returns the kinds that have jobs to be claimed, with how many.
     pub async fn due_job_kinds(&self, now_ms: i64) -> Result<Vec<(String, u64)>> {
-        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get::<i64>(1)? as u64));
-        self.db.read_single(async move |tx| tx.query(DUE_KINDS, &[&now_ms], read).await).await
+        let due: Vec<(String, i64)> =
+            self.db.read_single(async move |tx| tx.query(DUE_KINDS, &[&now_ms], pair).await).await?;
+        Ok(due.into_iter().map(|(kind, jobs)| (kind, jobs as u64)).collect())
     }
 
     /// Claims up to `limit` jobs of a kind for a node until a time, those that wait longest first.
@@ -228,14 +251,10 @@ impl HealthDb {
             .await
     }
 
-    /// Prolongs every lease of a node. Returns what it still holds, as kind, subject and token.
-    pub async fn prolong_jobs(&self, node: &NodeId, until_ms: i64) -> Result<Vec<(String, JobSubject, i64)>> {
+    /// Prolongs every lease of a node. Returns what it still holds.
+    pub async fn prolong_jobs(&self, node: &NodeId, until_ms: i64) -> Result<Vec<HeldJob>> {
         let node = node.clone();
-        self.db
-            .write_single(async move |tx| {
-                tx.query(PROLONG, &[&node, &until_ms], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).await
-            })
-            .await
+        self.db.write_single(async move |tx| tx.query(PROLONG, &[&node, &until_ms], read_held).await).await
     }
 
     /// Removes a job that is done. False when it was claimed again or is gone.
@@ -321,12 +340,8 @@ impl HealthDb {
 
     /// Returns how many jobs fail, by kind; kinds without any are left out.
     pub async fn failing_jobs(&self) -> Result<Vec<FailingJobs>> {
-        let read = |row: &Row<'_>| {
-            let (failing, put_aside): (i64, i64) = (row.get(1)?, row.get(2)?);
-            Ok(FailingJobs { kind: row.get(0)?, failing: failing as u64, put_aside: put_aside as u64 })
-        };
         // Asked by what watches over the node, also while all connections wait for something.
-        self.db.probe(async move |tx| tx.query(COUNT_FAILING, &[], read).await).await
+        self.db.probe(async move |tx| tx.query(COUNT_FAILING, &[], read_failing).await).await
     }
 
     /// Jobs that were put aside.

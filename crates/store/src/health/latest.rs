@@ -12,6 +12,7 @@ use crate::checksum::{self, Of};
 use crate::engine::Row;
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
+use crate::readers::pair;
 use crate::texts::{list_of_64, sql};
 
 sql! {
@@ -23,8 +24,7 @@ impl HealthDb {
     /// The latest values of several patients, by patient; those without any are left out.
     pub async fn latest_of_patients(&self, patients: Vec<PatientId>) -> Result<HashMap<PatientId, LatestValues>> {
         let read = |row: &Row<'_>| {
-            let patient: PatientId = row.get(0)?;
-            let text = row.get::<Option<String>>(1)?;
+            let (patient, text): (PatientId, Option<String>) = pair(row)?;
             let values = text.map(|text| parse(&patient, Some(&text))).transpose()?;
             Ok((patient, values))
         };

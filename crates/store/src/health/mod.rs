@@ -61,7 +61,7 @@ pub use erasure::ErasedPatient;
 pub use exports::{ExportJob, ExportQueue, ExportState, ExportTurn, NewExport, folder as export_folder};
 pub use failures::Failures;
 pub use inputs::{DerivationInputs, DerivationStart, Dirty, InputRange};
-pub use jobs::{DERIVE_KIND, EXPORT_KIND, FailingJobs, JobFailure, JobLease, NEVER_MS, NewJob, PutAside};
+pub use jobs::{DERIVE_KIND, EXPORT_KIND, FailingJobs, HeldJob, JobFailure, JobLease, NEVER_MS, NewJob, PutAside};
 pub use messages::PendingEntries;
 pub use nodes::NodeView;
 pub use oauth::{AuthorizationCode, OauthRefreshToken};

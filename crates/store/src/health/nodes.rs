@@ -8,19 +8,27 @@
 use boxed_futures::boxed_futures;
 
 use super::db::HealthDb;
-use crate::engine::{Row, Tx};
+use crate::engine::{Columns, Row, Tx};
 use crate::error::Result;
 use crate::ids::NodeId;
-use crate::texts::sql;
+use crate::readers::{count, is_any, or_zero, pair};
+use crate::texts::{record, sql};
 
-/// When the next derivation and the next job may be claimed, how many nodes there are, and the lowest beat. A patient who was
-/// put aside until 9999 ([`NEVER_MS`](super::NEVER_MS)) is no work, however much still comes.
-macro_rules! next_work {
-    () => {
-        "(SELECT MIN(derive_ready_ms) FROM patient
-            WHERE derive_ready_ms IS NOT NULL AND fold_lease_until_ms < 253402300799000),
-        (SELECT MIN(ready_ms) FROM job), (SELECT COUNT(*) FROM node), (SELECT MIN(beat) FROM node), "
-    };
+// A patient who was put aside until 9999 (`NEVER_MS`) is no work, however much still comes.
+record! {
+    view_columns!(""), read_view(columns) -> NodeView {
+        derivations_ms = "(SELECT MIN(derive_ready_ms) FROM patient
+            WHERE derive_ready_ms IS NOT NULL AND fold_lease_until_ms < 253402300799000)",
+        jobs_ms = "(SELECT MIN(ready_ms) FROM job)",
+        nodes = "(SELECT COUNT(*) FROM node)" by count,
+        lowest_beat = "(SELECT MIN(beat) FROM node)" by or_zero,
+    }
+}
+
+record! {
+    looked_columns!(""), read_looked(row) -> Looked {
+        view <- view_columns!(read_view), is_entered = "(SELECT COUNT(*) FROM node WHERE id = $1)" by is_any,
+    }
 }
 
 /// Whether a column names a node that has ended.
@@ -35,10 +43,10 @@ sql! {
     ADD = "INSERT INTO node (id, name, started_ms, beat)
         VALUES ($1, $2, $3, (SELECT COALESCE(MAX(beat), 0) + 1 FROM node))";
     /// One statement asks for everything that a node which has nothing to do wants to know.
-    LOOK = concat!("SELECT ", next_work!(), "(SELECT COUNT(*) FROM node WHERE id = $1)");
+    LOOK = concat!("SELECT ", looked_columns!());
     /// The same, with a sign of life; no row when the node counts as dead.
     BEAT = concat!("UPDATE node SET beat = (SELECT MAX(beat) + 1 FROM node) WHERE id = $1
-        RETURNING ", next_work!(), "CAST(1 AS BIGINT)");
+        RETURNING ", view_columns!());
     BEATS = "SELECT id, beat FROM node";
     REMOVE = "DELETE FROM node WHERE id = $1 AND beat = $2";
     LEAVE = "DELETE FROM node WHERE id = $1";
@@ -68,6 +76,12 @@ pub struct NodeView {
     pub nodes: u64,
     /// Lowest beat of all nodes. It does not change when one of them has died.
     pub lowest_beat: i64,
+}
+
+/// The same, and whether the node that looks is entered.
+struct Looked {
+    view: NodeView,
+    is_entered: bool,
 }
 
 #[boxed_futures]
@@ -110,15 +124,15 @@ impl HealthDb {
     /// Looks for work without a sign of life. `None` when the node is not entered, or counts as dead.
     pub async fn look_for_work(&self, id: &NodeId) -> Result<Option<NodeView>> {
         let id = id.clone();
-        let found = self.db.look_up(async move |tx| tx.query_opt(LOOK, &[&id], read_view).await).await?;
-        Ok(found.flatten())
+        let found = self.db.look_up(async move |tx| tx.query_opt(LOOK, &[&id], read_looked).await).await?;
+        Ok(found.filter(|looked| looked.is_entered).map(|looked| looked.view))
     }
 
     /// Gives a sign of life and looks for work. `None` when the node is not entered, or counts as dead.
     pub async fn beat(&self, id: &NodeId) -> Result<Option<NodeView>> {
         let id = id.clone();
-        let found = self.db.write_single(async move |tx| tx.query_opt(BEAT, &[&id], read_view).await).await?;
-        Ok(found.flatten())
+        let read = |row: &Row<'_>| read_view(&mut Columns::of(row));
+        self.db.write_single(async move |tx| tx.query_opt(BEAT, &[&id], read).await).await
     }
 
     /// Sends a wake-up to all nodes that listen; on SQLite there are none.
@@ -128,7 +142,7 @@ impl HealthDb {
 
     /// Returns the beat of each node, by id.
     pub async fn beats(&self) -> Result<Vec<(NodeId, i64)>> {
-        self.db.read_single(async |tx| tx.query(BEATS, &[], |row| Ok((row.get(0)?, row.get(1)?))).await).await
+        self.db.read_single(async |tx| tx.query(BEATS, &[], pair).await).await
     }
 
     /// Removes a node that still has the beat it was seen with, and ends its leases. False when it has beaten since or
@@ -164,15 +178,4 @@ impl HealthDb {
 async fn free(tx: &Tx<'_>, id: &NodeId, now_ms: i64) -> Result<()> {
     tx.put(FREE_JOBS, &[&id, &now_ms]).await?;
     tx.put(FREE_PATIENTS, &[&id]).await
-}
-
-fn read_view(row: &Row<'_>) -> Result<Option<NodeView>> {
-    let (nodes, is_entered): (i64, i64) = (row.get(2)?, row.get(4)?);
-    let view = NodeView {
-        derivations_ms: row.get(0)?,
-        jobs_ms: row.get(1)?,
-        nodes: nodes as u64,
-        lowest_beat: row.get::<Option<i64>>(3)?.unwrap_or(0),
-    };
-    Ok((is_entered == 1).then_some(view))
 }

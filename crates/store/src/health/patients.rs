@@ -70,6 +70,10 @@ macro_rules! checked_columns {
     };
 }
 
+record! {
+    walked_columns!(""), read_walked(row) -> Walked { patient <- patient_columns!(read_patient), profile_sum, latest }
+}
+
 sql! {
     PUT = "INSERT INTO patient (uuid, record_id, customer_code, birthday, gender, height, weight, skin_color,
         hair_density, time_zone, created_ms, updated_ms, arrivals, fold_token, fold_lease_until_ms, derivations,
@@ -87,7 +91,7 @@ sql! {
     FIND = concat!("SELECT ", checked_columns!(), " FROM patient WHERE uuid = $1");
     FIND_ALL = concat!("SELECT ", checked_columns!(), " FROM patient WHERE uuid IN (", list_of_64!(), ")");
     /// With the latest values behind the other columns.
-    FIND_AFTER = concat!("SELECT ", checked_columns!(), ", latest FROM patient WHERE uuid > $1 ORDER BY uuid LIMIT $2");
+    FIND_AFTER = concat!("SELECT ", walked_columns!(), " FROM patient WHERE uuid > $1 ORDER BY uuid LIMIT $2");
     IS_ERASED = "SELECT uuid FROM erased_patient WHERE uuid = $1";
     DELETE = "DELETE FROM patient WHERE uuid = $1";
 }
@@ -157,6 +161,13 @@ pub(super) async fn put(tx: &Tx<'_>, uuid: &PatientId, known: KnownAs<'_>, at_ms
     }
 }
 
+/// A patient's row before anything of it is compared.
+struct Walked {
+    patient: HealthPatient,
+    profile_sum: Option<i64>,
+    latest: Option<String>,
+}
+
 /// What a walk reads of a patient.
 pub(super) struct WalkedPatient {
     pub uuid: PatientId,
@@ -168,11 +179,11 @@ pub(super) struct WalkedPatient {
 
 /// Up to `limit` patients behind a uuid, in the order of uuids.
 pub(super) async fn after(tx: &Tx<'_>, uuid: &str, limit: i64) -> Result<Vec<WalkedPatient>> {
-    /// Columns of [`checked_columns!`].
-    const CHECKED: usize = 14;
     let read = |row: &Row<'_>| {
-        let profile = read_checked(row).map(|patient| patient.profile);
-        Ok(WalkedPatient { uuid: row.get(0)?, profile, latest: row.get(CHECKED)? })
+        let Walked { patient, profile_sum, latest } = read_walked(row)?;
+        let HealthPatient { uuid, profile, .. } = patient;
+        let profile = check_profile(&uuid, &profile, profile_sum).map(|()| profile);
+        Ok(WalkedPatient { uuid, profile, latest })
     };
     tx.query(FIND_AFTER, &[&uuid, &limit], read).await
 }

@@ -18,6 +18,7 @@ use crate::audit_entry::NewAuditEntry;
 use crate::engine::{Columns, Param, Row, Tx, Work};
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
+use crate::readers::pair;
 use crate::segment::catalog::{UnsealedPeriod, segments_between};
 use crate::segment::period::SealedPeriod;
 use crate::texts::sql;
@@ -125,8 +126,7 @@ impl HealthDb {
 }
 
 async fn retired_of(tx: &Tx<'_>, patient: &PatientId) -> Result<BTreeMap<DataType, i64>> {
-    let read = |row: &Row<'_>| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?));
-    let found = tx.query(RETIRED_OF, &[&patient], read).await?;
+    let found: Vec<(i64, i64)> = tx.query(RETIRED_OF, &[&patient], pair).await?;
     Ok(found.into_iter().filter_map(|(number, us)| Some((DataType::from_number(number)?, us))).collect())
 }
 

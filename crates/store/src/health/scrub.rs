@@ -4,10 +4,11 @@ use boxed_futures::boxed_futures;
 
 use super::db::HealthDb;
 use crate::damage::DamagedRows;
-use crate::engine::{Row, Tx};
+use crate::engine::Tx;
 use crate::error::Result;
 use crate::ids::PatientId;
 use crate::names::ScrubStage;
+use crate::readers::count;
 use crate::texts::{record, sql};
 
 /// Where the pass has come to.
@@ -44,6 +45,10 @@ record! {
     state_columns!(""), read_state(row) -> ScrubState { pass, stage, position, begun_ms, ended_ms, files, rows, bytes }
 }
 
+record! {
+    count_columns!(""), read_count(row) -> DamagedRowCount { stretches = "COUNT(*)" by count, example = "MIN(what)" }
+}
+
 sql! {
     STATE = concat!("SELECT ", state_columns!(), " FROM scrub");
     SAVE = concat!("INSERT INTO scrub (one, ", state_columns!(), ") VALUES (1, $1, $2, $3, $4, $5, $6, $7, $8)
@@ -55,7 +60,7 @@ sql! {
         FROM patient WHERE uuid = $1
         ON CONFLICT (patient, what, first_us, last_us) DO UPDATE SET pass = excluded.pass";
     FORGET = "DELETE FROM damaged_row WHERE pass < $1";
-    COUNT = "SELECT COUNT(*), MIN(what) FROM damaged_row";
+    COUNT = concat!("SELECT ", count_columns!(), " FROM damaged_row");
 }
 
 #[boxed_futures]
@@ -85,7 +90,6 @@ impl HealthDb {
 
     /// Returns what the passes have found in rows of the database.
     pub async fn damaged_rows(&self) -> Result<DamagedRowCount> {
-        let read = |row: &Row<'_>| Ok(DamagedRowCount { stretches: row.get::<i64>(0)? as u64, example: row.get(1)? });
-        Ok(self.db.read(async move |tx| tx.query_opt(COUNT, &[], read).await).await?.unwrap_or_default())
+        Ok(self.db.read(async move |tx| tx.query_opt(COUNT, &[], read_count).await).await?.unwrap_or_default())
     }
 }

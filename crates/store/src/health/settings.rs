@@ -15,14 +15,20 @@ use crate::checksum::{self, Of};
 use crate::engine::{Columns, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
-use crate::texts::sql;
+use crate::texts::{record, sql};
 
-/// The columns that [`read_setting`] reads, in its order; to be used inside `concat!`.
-macro_rules! setting_columns {
-    () => {
-        "name, valid_from_ms, body, sum"
-    };
+/// A setting before its checksum is compared.
+pub(super) struct StoredSetting {
+    pub name: String,
+    pub valid_from_ms: i64,
+    body: String,
+    sum: Option<i64>,
 }
+
+record! {
+    setting_columns!(""), pub(super) read_stored(columns) -> StoredSetting { name, valid_from_ms, body, sum }
+}
+#[expect(clippy::single_component_path_imports, reason = "a macro is visible to other files by an import alone")]
 pub(super) use setting_columns;
 
 sql! {
@@ -64,11 +70,19 @@ async fn put(tx: &Tx<'_>, patient: &PatientId, setting: &Setting) -> Result<()> 
     tx.put(PUT, &[patient, name, valid_from_ms, &sum, body]).await
 }
 
+impl StoredSetting {
+    /// Compares the setting with its checksum.
+    pub fn checked(self, patient: &PatientId) -> Result<Setting> {
+        let StoredSetting { name, valid_from_ms, body, sum } = self;
+        let setting = Setting { name, valid_from_ms, body };
+        check_setting(patient, &setting, sum)?;
+        Ok(setting)
+    }
+}
+
 /// Reads [`setting_columns!`].
 pub(super) fn read_setting(patient: &PatientId, columns: &mut Columns<'_, '_>) -> Result<Setting> {
-    let setting = Setting { name: columns.take()?, valid_from_ms: columns.take()?, body: columns.take()? };
-    check_setting(patient, &setting, columns.take()?)?;
-    Ok(setting)
+    read_stored(columns)?.checked(patient)
 }
 
 /// Compares a setting with its checksum.
@@ -111,7 +125,8 @@ pub(super) async fn set_fields(tx: &Tx<'_>, patient: &PatientId, change: FieldCh
     for data_type in [DataType::Activity, DataType::Tests] {
         due::mark_since(tx, patient, data_type, valid_from_ms * 1000, at_ms).await?;
     }
-    Ok(())
+    // The change itself makes an entry, from what was measured before.
+    due::mark_at(tx, patient, DataType::Activity, valid_from_ms * 1000, at_ms).await
 }
 
 /// Keeps a weight from a time on; the one that was known before it holds for all time until then.

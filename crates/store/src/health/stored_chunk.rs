@@ -8,6 +8,7 @@ use crate::engine::Columns;
 use crate::error::{Result, StoreError, of_rows};
 use crate::ids::PatientId;
 use crate::payload;
+use crate::texts::record;
 
 /// The primary key of a chunk, within a patient and a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,26 +33,56 @@ pub(crate) struct StoredChunk {
     payload: Vec<u8>,
 }
 
-/// The columns that [`StoredChunk::read`] reads, in its order; to be used inside `concat!`.
-macro_rules! chunk_columns {
-    () => {
-        "channel, first_us, last_us, arrival, row_count, sum, payload"
-    };
+/// The columns of a chunk's row behind its patient and its type.
+pub(crate) struct ChunkColumns {
+    channel: Channel,
+    first_us: i64,
+    last_us: i64,
+    arrival: i64,
+    row_count: i64,
+    sum: Option<i64>,
+    /// One that is gone must be found by its sum, and not be an error of the database for which all is tried again.
+    payload: Option<Vec<u8>>,
 }
+
+/// Reads a channel.
+fn channel(columns: &mut Columns<'_, '_>) -> Result<Channel> {
+    columns.take().map(Channel)
+}
+
+record! {
+    key_columns!(""), pub(crate) read_key(row) -> ChunkKey { channel by channel, first_us, last_us, arrival }
+}
+#[expect(clippy::single_component_path_imports, reason = "a macro is visible to other files by an import alone")]
+pub(crate) use key_columns;
+
+record! {
+    chunk_columns!(""), pub(crate) read_chunk(columns) -> ChunkColumns {
+        channel by channel, first_us, last_us, arrival, row_count, sum, payload,
+    }
+}
+#[expect(clippy::single_component_path_imports, reason = "a macro is visible to other files by an import alone")]
 pub(crate) use chunk_columns;
+
+impl ChunkColumns {
+    /// Returns the key of the chunk, which may be damaged itself.
+    pub fn key(&self) -> ChunkKey {
+        let ChunkColumns { channel, first_us, last_us, arrival, .. } = *self;
+        ChunkKey { channel, first_us, last_us, arrival }
+    }
+
+    /// Returns the chunk of a type.
+    pub fn of_type(self, data_type: DataType) -> StoredChunk {
+        let key = self.key();
+        let ChunkColumns { row_count, sum, payload, .. } = self;
+        StoredChunk { data_type, key, row_count, sum, payload: payload.unwrap_or_default() }
+    }
+}
 
 impl StoredChunk {
     /// Reads [`chunk_columns!`].
     pub fn read(data_type: DataType, columns: &mut Columns<'_, '_>) -> Result<Self> {
-        let key = ChunkKey {
-            channel: Channel(columns.take()?),
-            first_us: columns.take()?,
-            last_us: columns.take()?,
-            arrival: columns.take()?,
-        };
-        // A payload that is gone must be found by its sum, and not be an error of the database for which all is tried again.
-        let (row_count, sum, payload) = (columns.take()?, columns.take()?, columns.take::<Option<_>>()?);
-        Ok(StoredChunk { data_type, key, row_count, sum, payload: payload.unwrap_or_default() })
+        Ok(read_chunk(columns)?.of_type(data_type))
     }
 
     /// Length of the payload.

@@ -8,6 +8,7 @@ use crate::checksum::{self, Of};
 use crate::engine::{Columns, Row};
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
+use crate::texts::record;
 
 const HOUR_US: i64 = 4 * QUARTER_US;
 
@@ -21,13 +22,32 @@ pub(super) struct StoredDerived {
     pub body: Vec<u8>,
 }
 
-/// The columns that [`StoredDerived::read`] reads, in its order; to be used inside `concat!`.
-macro_rules! derived_columns {
-    () => {
-        "output, key, version, sum, body"
-    };
+/// A row before its checksum is compared.
+pub(super) struct DerivedColumns {
+    /// Number of the output.
+    pub output: i64,
+    pub key: i64,
+    version: i64,
+    sum: Option<i64>,
+    body: Vec<u8>,
 }
+
+record! {
+    derived_columns!(""), pub(super) read_derived(columns) -> DerivedColumns { output, key, version, sum, body }
+}
+#[expect(clippy::single_component_path_imports, reason = "a macro is visible to other files by an import alone")]
 pub(super) use derived_columns;
+
+impl DerivedColumns {
+    /// Compares the row with its checksum.
+    ///
+    /// # Errors
+    /// [`StoreError::DamagedRows`] when it is not what was stored.
+    pub fn checked(self, patient: &PatientId) -> Result<StoredDerived> {
+        let DerivedColumns { output, key, version, sum, body } = self;
+        StoredDerived::checked(patient, [output, key, version], sum, body)
+    }
+}
 
 impl StoredDerived {
     /// Reads [`derived_columns!`].
@@ -35,9 +55,7 @@ impl StoredDerived {
     /// # Errors
     /// [`StoreError::DamagedRows`] when the row is not what was stored.
     pub fn read(patient: &PatientId, columns: &mut Columns<'_, '_>) -> Result<Self> {
-        let numbers = [columns.take()?, columns.take()?, columns.take()?];
-        let sum = columns.take()?;
-        Self::checked(patient, numbers, sum, columns.take()?)
+        read_derived(columns)?.checked(patient)
     }
 
     /// Makes a row of output, key and version, with its stored sum.

@@ -11,10 +11,26 @@ use vitals::registry::DataType;
 use vitals::zone::{DAY_US, LocalClock, LocalDay, QUARTER_US, SECOND_US, ZoneRuns};
 
 use super::db::HealthDb;
-use crate::engine::{Param, Row, Tx};
+use crate::engine::{Columns, Param, Tx};
 use crate::error::Result;
 use crate::ids::PatientId;
-use crate::texts::sql;
+use crate::readers::{count as read_count, pair};
+use crate::texts::{record, sql};
+
+/// Reads an offset of a local clock, seconds.
+fn offset(columns: &mut Columns<'_, '_>) -> Result<i32> {
+    Ok(columns.take::<i64>()? as i32)
+}
+
+record! {
+    quarter_columns!(""), read_quarter(columns) -> LocalQuarter { start_us = "quarter_us", offset_s by offset }
+}
+
+record! {
+    counted_columns!(""), read_counted(row) -> CountedRow {
+        data_type, quarter <- quarter_columns!(read_quarter), samples by read_count,
+    }
+}
 
 sql! {
     ADD = "INSERT INTO tally (patient, data_type, quarter_us, offset_s, samples, chunks)
@@ -27,11 +43,18 @@ sql! {
         GROUP BY data_type";
     COUNT_QUARTERS = "SELECT data_type, CAST(SUM(samples) AS BIGINT) FROM tally
         WHERE patient = $1 AND quarter_us >= $2 AND quarter_us < $3 GROUP BY data_type";
-    FIND_BETWEEN = "SELECT data_type, quarter_us, offset_s, samples FROM tally
-        WHERE patient = $1 AND quarter_us >= $2 AND quarter_us < $3 ORDER BY data_type, quarter_us, offset_s";
-    FIND_QUARTERS = "SELECT quarter_us, offset_s FROM tally
+    FIND_BETWEEN = concat!("SELECT ", counted_columns!(), " FROM tally
+        WHERE patient = $1 AND quarter_us >= $2 AND quarter_us < $3 ORDER BY data_type, quarter_us, offset_s");
+    FIND_QUARTERS = concat!("SELECT ", quarter_columns!(), " FROM tally
         WHERE patient = $1 AND data_type = $2 AND quarter_us >= $3 AND quarter_us < $4
-        ORDER BY quarter_us, offset_s";
+        ORDER BY quarter_us, offset_s");
+}
+
+/// The row of a tally; this version may not know its type.
+struct CountedRow {
+    data_type: i64,
+    quarter: LocalQuarter,
+    samples: u64,
 }
 
 /// No local clock is further from UTC than this.
@@ -138,7 +161,7 @@ impl HealthDb {
         let (start_us, end_us) = (i64::from(day.0) * DAY_US, (i64::from(day.0) + 1) * DAY_US);
         let (first_us, last_us) = (start_us - FURTHEST_OFFSET_US, end_us + FURTHEST_OFFSET_US);
         let counts = self.db.read(async move |tx| {
-            tx.query(COUNT_LOCAL, &[&patient, &first_us, &last_us, &start_us, &end_us], read_count).await
+            tx.query(COUNT_LOCAL, &[&patient, &first_us, &last_us, &start_us, &end_us], pair).await
         });
         counts.await.map(known_types)
     }
@@ -146,24 +169,17 @@ impl HealthDb {
     /// Samples of each type in whole UTC quarters of an hour, from (included) to (excluded), µs.
     pub async fn count_quarters(&self, patient: &PatientId, from_us: i64, to_us: i64) -> Result<Vec<(DataType, u64)>> {
         let patient = patient.clone();
-        let counts =
-            self.db.read(async move |tx| tx.query(COUNT_QUARTERS, &[&patient, &from_us, &to_us], read_count).await);
+        let counts = self.db.read(async move |tx| tx.query(COUNT_QUARTERS, &[&patient, &from_us, &to_us], pair).await);
         counts.await.map(known_types)
     }
 
     /// Samples by type and quarter of an hour, of quarters from (included) to (excluded), µs.
     pub async fn tally_between(&self, patient: &PatientId, from_us: i64, to_us: i64) -> Result<Vec<TallyRow>> {
         let patient = patient.clone();
-        let found = self.db.read(async move |tx| {
-            tx.query(FIND_BETWEEN, &[&patient, &from_us, &to_us], |row| {
-                let quarter = LocalQuarter { start_us: row.get(1)?, offset_s: row.get::<i64>(2)? as i32 };
-                Ok((row.get::<i64>(0)?, quarter, row.get::<i64>(3)?))
-            })
-            .await
-        });
-        let known = |(number, quarter, samples): (i64, LocalQuarter, i64)| {
-            let (data_type, samples) = (DataType::from_number(number)?, u64::try_from(samples).ok()?);
-            Some(TallyRow { data_type, quarter, samples })
+        let found =
+            self.db.read(async move |tx| tx.query(FIND_BETWEEN, &[&patient, &from_us, &to_us], read_counted).await);
+        let known = |CountedRow { data_type, quarter, samples }| {
+            Some(TallyRow { data_type: DataType::from_number(data_type)?, quarter, samples })
         };
         Ok(found.await?.into_iter().filter_map(known).collect())
     }
@@ -181,10 +197,8 @@ impl HealthDb {
         let first_us = from_local_us.saturating_sub(FURTHEST_OFFSET_US + QUARTER_US);
         let last_us = to_local_us.saturating_add(FURTHEST_OFFSET_US);
         let found = self.db.read(async move |tx| {
-            tx.query(FIND_QUARTERS, &[&patient, &data_type.number(), &first_us, &last_us], |row| {
-                Ok(LocalQuarter { start_us: row.get(0)?, offset_s: row.get::<i64>(1)? as i32 })
-            })
-            .await
+            let params: [&dyn Param; 4] = [&patient, &data_type.number(), &first_us, &last_us];
+            tx.query(FIND_QUARTERS, &params, |row| read_quarter(&mut Columns::of(row))).await
         });
         let mut quarters = found.await?;
         quarters.retain(|quarter| {
@@ -193,10 +207,6 @@ impl HealthDb {
         });
         Ok(quarters)
     }
-}
-
-fn read_count(row: &Row<'_>) -> Result<(i64, i64)> {
-    Ok((row.get(0)?, row.get(1)?))
 }
 
 fn known_types(counts: Vec<(i64, i64)>) -> Vec<(DataType, u64)> {

@@ -15,18 +15,22 @@ use super::chunk_counts::quarters_of;
 use super::claims::{self, DueRange};
 use super::db::HealthDb;
 use super::tally;
-use crate::engine::{Param, Row, Tx};
+use crate::engine::{Param, Tx};
 use crate::error::Result;
 use crate::events::{EventType, NewEvent, append};
 use crate::ids::PatientId;
-use crate::texts::sql;
+use crate::texts::{record, sql};
+
+record! {
+    noted_columns!(""), read_noted(row) -> NotedRows { patient, data_type, first_us, last_us, arrival }
+}
 
 sql! {
     NOTE = "INSERT INTO unverified (patient, data_type, first_us, last_us, arrival) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (patient, data_type, first_us, arrival) DO UPDATE SET
         last_us = CASE WHEN excluded.last_us > unverified.last_us THEN excluded.last_us ELSE unverified.last_us END";
-    FIND = "SELECT patient, data_type, first_us, last_us, arrival FROM unverified
-        ORDER BY patient, data_type, first_us, arrival LIMIT $1";
+    FIND = concat!("SELECT ", noted_columns!(), " FROM unverified
+        ORDER BY patient, data_type, first_us, arrival LIMIT $1");
     FORGET = "DELETE FROM unverified WHERE patient = $1 AND data_type = $2 AND first_us = $3 AND arrival = $4";
     ARRIVALS = "SELECT arrivals FROM patient WHERE uuid = $1";
     /// Nothing where a sync has come since the rows were read.
@@ -52,6 +56,15 @@ pub struct UnverifiedRows {
     arrival: i64,
 }
 
+/// A note as it is stored; this version may not know its type.
+struct NotedRows {
+    patient: PatientId,
+    data_type: i64,
+    first_us: i64,
+    last_us: i64,
+    arrival: i64,
+}
+
 /// Takes note of rows that a sync has stored so: type, first and last time.
 pub(super) async fn note(tx: &Tx<'_>, patient: &PatientId, arrival: i64, rows: &[(DataType, i64, i64)]) -> Result<()> {
     for (data_type, first_us, last_us) in rows {
@@ -64,13 +77,12 @@ pub(super) async fn note(tx: &Tx<'_>, patient: &PatientId, arrival: i64, rows: &
 impl HealthDb {
     /// Up to `limit` notes of rows that were not compared.
     pub async fn unverified_rows(&self, limit: i64) -> Result<Vec<UnverifiedRows>> {
-        let read = |row: &Row<'_>| {
-            let (patient, first_us, last_us, arrival) = (row.get(0)?, row.get(2)?, row.get(3)?, row.get(4)?);
-            let known = DataType::from_number(row.get(1)?);
-            Ok(known.map(|data_type| UnverifiedRows { patient, data_type, first_us, last_us, arrival }))
+        let found = self.db.read_single(async move |tx| tx.query(FIND, &[&limit], read_noted).await);
+        let known = |NotedRows { patient, data_type, first_us, last_us, arrival }| {
+            let data_type = DataType::from_number(data_type)?;
+            Some(UnverifiedRows { patient, data_type, first_us, last_us, arrival })
         };
-        let found = self.db.read_single(async move |tx| tx.query(FIND, &[&limit], read).await);
-        Ok(found.await?.into_iter().flatten().collect())
+        Ok(found.await?.into_iter().filter_map(known).collect())
     }
 
     /// Counts rows that were not compared, now that what is stored at their time can be read; false where a sync came

@@ -10,9 +10,9 @@ use vitals::registry::DataType;
 use super::db::HealthDb;
 use super::latest;
 use super::patients::{self, WalkedPatient};
-use super::settings::{read_setting, setting_columns};
-use super::stored_chunk::{StoredChunk, chunk_columns};
-use super::stored_derived::{StoredDerived, derived_columns};
+use super::settings::{read_stored, setting_columns};
+use super::stored_chunk::{ChunkKey, chunk_columns, read_chunk};
+use super::stored_derived::{derived_columns, read_derived};
 use crate::engine::{Columns, Param, Row, Tx};
 use crate::error::{Result, StoreError, of_rows};
 use crate::ids::PatientId;
@@ -141,35 +141,40 @@ impl HealthDb {
 }
 
 fn look_at_chunk(row: &Row<'_>) -> Result<Looked> {
-    let (patient, number): (PatientId, i64) = (row.get(0)?, row.get(1)?);
-    let [channel, first_us, last_us, arrival] = [row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?];
+    let mut columns = Columns::of(row);
+    let (patient, number): (PatientId, i64) = (columns.take()?, columns.take()?);
+    let found = read_chunk(&mut columns)?;
+    let ChunkKey { channel, first_us, last_us, arrival } = found.key();
     let position = WalkPosition {
         patient: patient.to_string(),
-        numbers: [number, last_us, channel, arrival, first_us],
+        numbers: [number, last_us, channel.0, arrival, first_us],
         ..WalkPosition::default()
     };
     let unknown = || StoreError::Damaged("a chunk is of an unknown type".to_owned());
-    let chunk = DataType::from_number(number)
-        .ok_or_else(unknown)
-        .and_then(|data_type| StoredChunk::read(data_type, &mut Columns::after(row, 2)));
+    let chunk = DataType::from_number(number).ok_or_else(unknown).map(|data_type| found.of_type(data_type));
     let bytes = chunk.as_ref().map_or(0, |chunk| chunk.payload_bytes() as u64);
     let verdict = chunk.and_then(|chunk| chunk.rows(&patient).map(drop));
     Ok(Looked { patient, position, bytes, verdict })
 }
 
 fn look_at_derived(row: &Row<'_>) -> Result<Looked> {
-    let patient: PatientId = row.get(0)?;
-    let numbers = [row.get(1)?, row.get(2)?, 0, 0, 0];
+    let mut columns = Columns::of(row);
+    let patient: PatientId = columns.take()?;
+    let found = read_derived(&mut columns)?;
+    let numbers = [found.output, found.key, 0, 0, 0];
     let position = WalkPosition { patient: patient.to_string(), numbers, ..WalkPosition::default() };
-    let stored = StoredDerived::read(&patient, &mut Columns::after(row, 1));
+    let stored = found.checked(&patient);
     let bytes = stored.as_ref().map_or(0, |stored| stored.body.len() as u64);
     Ok(Looked { patient, position, bytes, verdict: stored.map(drop) })
 }
 
 fn look_at_setting(row: &Row<'_>) -> Result<Looked> {
-    let (patient, name): (PatientId, String) = (row.get(0)?, row.get(1)?);
-    let position = WalkPosition { patient: patient.to_string(), name, numbers: [row.get(2)?, 0, 0, 0, 0] };
-    let setting = read_setting(&patient, &mut Columns::after(row, 1));
+    let mut columns = Columns::of(row);
+    let patient: PatientId = columns.take()?;
+    let found = read_stored(&mut columns)?;
+    let numbers = [found.valid_from_ms, 0, 0, 0, 0];
+    let position = WalkPosition { patient: patient.to_string(), name: found.name.clone(), numbers };
+    let setting = found.checked(&patient);
     let bytes = setting.as_ref().map_or(0, |setting| setting.body.len() as u64);
     Ok(Looked { patient, position, bytes, verdict: setting.map(drop) })
 }

@@ -16,7 +16,8 @@ use crate::health::chunk_counts;
 use crate::health::db::HealthDb;
 use crate::health::stored_chunk::ChunkKey;
 use crate::ids::PatientId;
-use crate::texts::sql;
+use crate::readers::{count, known_type};
+use crate::texts::{record, sql};
 
 /// A row of the catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,14 +104,41 @@ pub struct UnsealedPeriod {
     pub period: SealedPeriod,
 }
 
-/// The columns that [`read_segment`] reads, in its order; to be used inside `concat!`.
-macro_rules! segment_columns {
-    () => {
-        "patient, data_type, period_start_us, generation, path, first_us, last_us, row_count, bytes, sha256, tail_bytes,
-        tail_sum, sum"
-    };
+/// The columns of a row of the catalog.
+struct SegmentColumns {
+    patient: PatientId,
+    data_type: DataType,
+    period_start_us: i64,
+    generation: i64,
+    path: String,
+    first_us: i64,
+    last_us: i64,
+    row_count: u64,
+    bytes: u64,
+    sha256: String,
+    tail_bytes: Option<i64>,
+    tail_sum: Option<i64>,
+    sum: Option<i64>,
+}
+
+record! {
+    segment_columns!(""), read_columns(columns) -> SegmentColumns {
+        patient, data_type by known_type, period_start_us, generation, path, first_us, last_us, row_count by count,
+        bytes by count, sha256, tail_bytes, tail_sum, sum,
+    }
 }
 pub(super) use segment_columns;
+
+/// The oldest chunk of a patient and a type.
+struct FirstChunk {
+    patient: PatientId,
+    data_type: DataType,
+    first_us: i64,
+}
+
+record! {
+    first_columns!(""), read_first(row) -> FirstChunk { patient, data_type by known_type, first_us = "MIN(first_us)" }
+}
 
 sql! {
     SEGMENTS_BETWEEN = concat!("SELECT ", segment_columns!(), " FROM segment
@@ -133,10 +161,10 @@ sql! {
     DEAD_BEFORE = "SELECT path FROM dead_object WHERE dead_since_ms < $1 ORDER BY dead_since_ms, path LIMIT $2";
     FORGET_DEAD = "DELETE FROM dead_object WHERE path = $1";
     /// Reads the primary key's index from one end to the other; it is asked once in a while by the worker that seals.
-    UNSEALED_PERIODS = "SELECT patient, data_type, MIN(first_us) FROM chunk
+    UNSEALED_PERIODS = concat!("SELECT ", first_columns!(), " FROM chunk
         WHERE first_us < CASE WHEN (CAST($1 AS BIGINT) >> CAST(data_type AS INTEGER)) & 1 = 1
             THEN CAST($2 AS BIGINT) ELSE CAST($3 AS BIGINT) END
-        GROUP BY patient, data_type ORDER BY MIN(first_us), patient, data_type LIMIT $4";
+        GROUP BY patient, data_type ORDER BY MIN(first_us), patient, data_type LIMIT $4");
     NEXT_UNSEALED = "SELECT MIN(first_us) FROM chunk
         WHERE patient = $1 AND data_type = $2 AND last_us >= $3 AND first_us >= $3 AND first_us < $4";
 }
@@ -226,14 +254,14 @@ impl HealthDb {
         let day_us = SealedPeriod::of(DataType::Ppg2, ended_by_us).start_us;
         let month_us = SealedPeriod::of(DataType::Activity, ended_by_us).start_us;
         let read = async move |tx: &Tx<'_>| {
-            tx.query(UNSEALED_PERIODS, &[&daily, &day_us, &month_us, &limit], |row| {
-                let data_type = DataType::from_number(row.get(1)?)
-                    .ok_or_else(|| StoreError::Damaged("a chunk is of an unknown type".to_owned()))?;
-                Ok(UnsealedPeriod { patient: row.get(0)?, data_type, period: SealedPeriod::of(data_type, row.get(2)?) })
-            })
-            .await
+            tx.query(UNSEALED_PERIODS, &[&daily, &day_us, &month_us, &limit], read_first).await
         };
-        self.db.with_deadlines_of(Work::Scan).read(read).await
+        let unsealed = |FirstChunk { patient, data_type, first_us }| UnsealedPeriod {
+            patient,
+            data_type,
+            period: SealedPeriod::of(data_type, first_us),
+        };
+        Ok(self.db.with_deadlines_of(Work::Scan).read(read).await?.into_iter().map(unsealed).collect())
     }
 }
 
@@ -296,25 +324,16 @@ pub(crate) async fn segment_of(
 
 /// Reads [`segment_columns!`]; [`SegmentRow::checked`] compares the checksum.
 pub(super) fn read_segment(columns: &mut Columns<'_, '_>) -> Result<SegmentRow> {
-    let unknown = || StoreError::Damaged("a segment is of an unknown type".to_owned());
+    let row = read_columns(columns)?;
+    let (path, sha256, first_us, last_us) = (row.path, row.sha256, row.first_us, row.last_us);
+    let tail = row.tail_bytes.zip(row.tail_sum).map(|(bytes, sum)| Tail { bytes: bytes as u64, sum: sum as u32 });
     Ok(SegmentRow {
-        patient: columns.take()?,
-        data_type: DataType::from_number(columns.take()?).ok_or_else(unknown)?,
-        period_start_us: columns.take()?,
-        generation: columns.take()?,
-        object: WrittenSegment {
-            path: columns.take()?,
-            first_us: columns.take()?,
-            last_us: columns.take()?,
-            rows: columns.take::<i64>()? as u64,
-            bytes: columns.take::<i64>()? as u64,
-            sha256: columns.take()?,
-            tail: columns
-                .take::<Option<i64>>()?
-                .zip(columns.take::<Option<i64>>()?)
-                .map(|(bytes, sum)| Tail { bytes: bytes as u64, sum: sum as u32 }),
-        },
-        sum: columns.take()?,
+        patient: row.patient,
+        data_type: row.data_type,
+        period_start_us: row.period_start_us,
+        generation: row.generation,
+        object: WrittenSegment { path, bytes: row.bytes, rows: row.row_count, sha256, first_us, last_us, tail },
+        sum: row.sum,
     })
 }
 

@@ -8,7 +8,25 @@ use crate::engine::{Columns, Param, Row, Work};
 use crate::error::Result;
 use crate::health::db::HealthDb;
 use crate::ids::{HoldId, PatientId};
-use crate::texts::{in_lists, list_of_64, sql};
+use crate::readers::{count, pair};
+use crate::texts::{in_lists, list_of_64, record, sql};
+
+record! {
+    sealed_columns!(""), read_sealed(row) -> StoredAmount {
+        patient, bytes = "CAST(SUM(bytes) AS BIGINT)" by count, rows = "CAST(SUM(row_count) AS BIGINT)" by count,
+        recent_bytes = "CAST(SUM(CASE WHEN period_start_us >= $1 THEN bytes ELSE 0 END) AS BIGINT)" by count,
+        recent_from_us = "MIN(CASE WHEN period_start_us >= $1 THEN first_us END)",
+    }
+}
+
+record! {
+    unsealed_columns!(""), read_unsealed(row) -> StoredAmount {
+        patient, bytes = "CAST(SUM(LENGTH(payload)) AS BIGINT)" by count,
+        rows = "CAST(SUM(row_count) AS BIGINT)" by count,
+        recent_bytes = "CAST(SUM(CASE WHEN first_us >= $1 THEN LENGTH(payload) ELSE 0 END) AS BIGINT)" by count,
+        recent_from_us = "MIN(CASE WHEN first_us >= $1 THEN first_us END)",
+    }
+}
 
 sql! {
     SEGMENTS_BY_PATH = concat!("SELECT ", segment_columns!(), "
@@ -17,12 +35,8 @@ sql! {
     SEGMENT_PATHS = concat!("SELECT path FROM segment WHERE path IN (", list_of_64!(), ")");
     DEAD_PATHS = concat!("SELECT path FROM dead_object WHERE path IN (", list_of_64!(), ")");
     EXPORT_PATHS = concat!("SELECT path FROM export_job WHERE path IN (", list_of_64!(), ")");
-    SEALED_BYTES = "SELECT patient, CAST(SUM(bytes) AS BIGINT), CAST(SUM(row_count) AS BIGINT),
-        CAST(SUM(CASE WHEN period_start_us >= $1 THEN bytes ELSE 0 END) AS BIGINT),
-        MIN(CASE WHEN period_start_us >= $1 THEN first_us END) FROM segment GROUP BY patient";
-    UNSEALED_BYTES = "SELECT patient, CAST(SUM(LENGTH(payload)) AS BIGINT), CAST(SUM(row_count) AS BIGINT),
-        CAST(SUM(CASE WHEN first_us >= $1 THEN LENGTH(payload) ELSE 0 END) AS BIGINT),
-        MIN(CASE WHEN first_us >= $1 THEN first_us END) FROM chunk GROUP BY patient";
+    SEALED_BYTES = concat!("SELECT ", sealed_columns!(), " FROM segment GROUP BY patient");
+    UNSEALED_BYTES = concat!("SELECT ", unsealed_columns!(), " FROM chunk GROUP BY patient");
     HOLD = "INSERT INTO object_hold (id, until_ms) VALUES ($1, $2)
         ON CONFLICT (id) DO UPDATE SET until_ms = excluded.until_ms";
     RELEASE = "DELETE FROM object_hold WHERE id = $1";
@@ -88,10 +102,9 @@ impl HealthDb {
         self.db
             .with_deadlines_of(Work::Scan)
             .read(async move |tx| {
-                let mut amounts = Vec::new();
-                for text in [SEALED_BYTES, UNSEALED_BYTES] {
-                    amounts.extend(tx.query(text, &[&recent_since_us as &dyn Param], read_amount).await?);
-                }
+                let since: [&dyn Param; 1] = [&recent_since_us];
+                let mut amounts = tx.query(SEALED_BYTES, &since, read_sealed).await?;
+                amounts.extend(tx.query(UNSEALED_BYTES, &since, read_unsealed).await?);
                 Ok(amounts)
             })
             .await
@@ -111,8 +124,7 @@ impl HealthDb {
 
     /// Returns who holds objects, each with the time at which the hold ends by itself, ms.
     pub async fn object_holds(&self, now_ms: i64) -> Result<Vec<(HoldId, i64)>> {
-        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        self.db.read(async move |tx| tx.query(HOLDS, &[&now_ms], read).await).await
+        self.db.read(async move |tx| tx.query(HOLDS, &[&now_ms], pair).await).await
     }
 
     /// Returns until when objects are held at most; none when nobody holds them.
@@ -120,10 +132,4 @@ impl HealthDb {
         let held = self.db.read(async move |tx| tx.query_opt(HELD, &[&now_ms], |row| row.get::<Option<i64>>(0)).await);
         Ok(held.await?.flatten())
     }
-}
-
-fn read_amount(row: &Row<'_>) -> Result<StoredAmount> {
-    let number = |column| Ok::<_, crate::error::StoreError>(row.get::<Option<i64>>(column)?.unwrap_or(0) as u64);
-    let (bytes, rows, recent_bytes) = (number(1)?, number(2)?, number(3)?);
-    Ok(StoredAmount { patient: row.get(0)?, bytes, rows, recent_bytes, recent_from_us: row.get(4)? })
 }

@@ -1,20 +1,36 @@
 //! The catalog as a list of files: which segments there are of some patients, in the order in which they were published.
 
-use boxed_futures::boxed_futures;
+use std::collections::{BTreeMap, BTreeSet};
 
-use std::collections::BTreeSet;
+use boxed_futures::boxed_futures;
+use futures::future::try_join_all;
+use vitals::registry::DataType;
 
 use super::catalog::{SegmentRow, read_segment, segment_columns};
-use crate::engine::{Columns, Param, Row};
-use crate::error::Result;
+use super::period::SealedPeriod;
+use crate::engine::{Columns, Param, Row, Tx, Work};
+use crate::error::{Result, StoreError};
 use crate::health::db::HealthDb;
 use crate::ids::PatientId;
-use crate::texts::{LIST_LENGTH, in_lists, list_of_64, sql};
+use crate::texts::{LIST_LENGTH, in_lists, list_of_64, sql, with_more};
 
 sql! {
+    /// For each patient the key's index is asked for its first entry; a chunk lies within one period.
+    FIRST_UNSEALED = concat!("SELECT MIN(each.last_us) FROM (SELECT (SELECT MIN(c.last_us) FROM chunk c
+            WHERE c.patient = p.uuid AND c.data_type = $65) AS last_us
+        FROM patient p WHERE p.uuid IN (", list_of_64!(), ")) AS each");
     PUBLISHED_AFTER = concat!(
         "SELECT patient, ", segment_columns!(), ", published, sealed_ms FROM segment
         WHERE published > $65 AND patient IN (", list_of_64!(), ") ORDER BY published LIMIT $66");
+}
+
+/// From when on rows of a type are not in files, or not all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenPeriod {
+    /// The data type.
+    pub data_type: DataType,
+    /// The first period that is not sealed.
+    pub period: SealedPeriod,
 }
 
 /// A segment and whose it is.
@@ -70,6 +86,33 @@ impl HealthDb {
                 Ok((found, damaged))
             })
             .await
+    }
+}
+
+#[boxed_futures]
+impl HealthDb {
+    /// Returns for each type from when on rows of some patients are not sealed; types of which everything is are left out.
+    pub async fn open_periods(&self, patients: Vec<PatientId>) -> Result<Vec<OpenPeriod>> {
+        let read = async move |tx: &Tx<'_>| {
+            let mut first: BTreeMap<DataType, i64> = BTreeMap::new();
+            in_lists(&patients, async |list| {
+                let asked = DataType::ALL.into_iter().map(async |data_type| {
+                    let number = data_type.number();
+                    let params = with_more(list, &[&number]);
+                    let found = tx.query_opt(FIRST_UNSEALED, &params, |row| row.get::<Option<i64>>(0));
+                    Ok::<_, StoreError>((data_type, found.await?.flatten()))
+                });
+                for (data_type, time_us) in try_join_all(asked).await? {
+                    let Some(time_us) = time_us else { continue };
+                    first.entry(data_type).and_modify(|first| *first = time_us.min(*first)).or_insert(time_us);
+                }
+                Ok(())
+            })
+            .await?;
+            Ok(first)
+        };
+        let open = |(data_type, us)| OpenPeriod { data_type, period: SealedPeriod::of(data_type, us) };
+        Ok(self.db.with_deadlines_of(Work::Scan).read(read).await?.into_iter().map(open).collect())
     }
 }
 

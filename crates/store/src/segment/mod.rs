@@ -30,7 +30,7 @@ pub use block_sums::Tail;
 pub use catalog::{Publication, SegmentRow, UnsealedPeriod};
 pub use check::StoredAmount;
 pub use file::PeriodFile;
-pub use lake::LakeSegment;
+pub use lake::{LakeSegment, OpenPeriod};
 pub use layout::file_properties;
 pub use name::SegmentName;
 pub use period::SealedPeriod;

@@ -6,7 +6,7 @@
 use boxed_futures::boxed_futures;
 use futures::future::try_join_all;
 use vitals::block::Block;
-use vitals::registry::{Channel, DataType};
+use vitals::registry::DataType;
 use vitals::zone::SECOND_US;
 
 use super::catalog::SegmentRow;
@@ -19,13 +19,13 @@ use crate::error::{Result, StoreError};
 use crate::health::chunk_counts;
 use crate::health::db::HealthDb;
 use crate::health::reader::merge;
-use crate::health::stored_chunk::{ChunkKey, StoredChunk, chunk_columns};
+use crate::health::stored_chunk::{ChunkKey, StoredChunk, chunk_columns, key_columns, read_key};
 use crate::ids::PatientId;
 use crate::texts::sql;
 
 sql! {
-    CHUNKS_OF_PERIOD = "SELECT channel, first_us, last_us, arrival FROM chunk
-        WHERE patient = $1 AND data_type = $2 AND last_us >= $3 AND last_us < $4 ORDER BY arrival";
+    CHUNKS_OF_PERIOD = concat!("SELECT ", key_columns!(), " FROM chunk
+        WHERE patient = $1 AND data_type = $2 AND last_us >= $3 AND last_us < $4 ORDER BY arrival");
     CHUNK = concat!("SELECT ", chunk_columns!(), " FROM chunk
         WHERE patient = $1 AND data_type = $2 AND last_us = $3 AND channel = $4 AND arrival = $5 AND first_us = $6");
 }
@@ -194,15 +194,7 @@ pub(super) async fn chunks_of_period(
     period: SealedPeriod,
 ) -> Result<Vec<ChunkKey>> {
     let params: [&dyn crate::engine::Param; 4] = [&patient, &data_type.number(), &period.start_us, &period.end_us];
-    tx.query(CHUNKS_OF_PERIOD, &params, |row| {
-        Ok(ChunkKey {
-            channel: Channel(row.get(0)?),
-            first_us: row.get(1)?,
-            last_us: row.get(2)?,
-            arrival: row.get(3)?,
-        })
-    })
-    .await
+    tx.query(CHUNKS_OF_PERIOD, &params, read_key).await
 }
 
 /// Returns the rows of a chunk. [`StoreError::LeaseLost`] when it has been merged or sealed meanwhile.

@@ -8,6 +8,7 @@ use crate::engine::row::Columns;
 use crate::error::Result;
 use crate::ids::{AccountId, ApiKeyId, GroupCode};
 use crate::names::Role;
+use crate::readers::pair;
 use crate::texts::{record, sql};
 
 /// An API key, without what would let anyone use it.
@@ -158,7 +159,7 @@ impl UsersDb {
     /// Returns the groups that each scoped key of an account acts on, as pairs of key and group.
     pub async fn groups_of_keys(&self, account: &AccountId) -> Result<Vec<(ApiKeyId, GroupCode)>> {
         let account = account.clone();
-        self.db.read(async move |tx| tx.query(GROUPS, &[&account], |row| Ok((row.get(0)?, row.get(1)?))).await).await
+        self.db.read(async move |tx| tx.query(GROUPS, &[&account], pair).await).await
     }
 
     /// Notes when a key was last used.

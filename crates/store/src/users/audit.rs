@@ -112,8 +112,12 @@ record! {
     }
 }
 
+record! {
+    head_columns!(""), read_head(row) -> Head { number, time_ms, entry_hash }
+}
+
 sql! {
-    NEXT = "UPDATE audit_head SET number = number + 1 RETURNING number, time_ms, entry_hash";
+    NEXT = concat!("UPDATE audit_head SET number = number + 1 RETURNING ", head_columns!());
     HEAD = "UPDATE audit_head SET time_ms = $1, entry_hash = $2";
     ADD = "INSERT INTO audit_entry (number, id, time_ms, action_type, user_id, user_role, primary_entity_id,
         primary_entity_type, secondary_entity_id, secondary_entity_type, details, salt, details_hash, entry_hash)
@@ -127,7 +131,7 @@ sql! {
         WHERE (user_id = $1 OR primary_entity_id = $1 OR secondary_entity_id = $1) AND details IS NOT NULL";
     FORGET_MENTIONS = "UPDATE audit_entry SET details = NULL, salt = NULL
         WHERE primary_entity_id = $1 AND details LIKE $2";
-    END_OF_CHAIN = "SELECT number, entry_hash FROM audit_head";
+    END_OF_CHAIN = concat!("SELECT ", head_columns!(), " FROM audit_head");
 }
 
 impl Audit {
@@ -185,10 +189,10 @@ async fn without_erased(tx: &Tx<'_>, new: &NewAuditEntry) -> Result<NewAuditEntr
 async fn append(tx: &Tx<'_>, new: &NewAuditEntry, now_ms: i64) -> Result<()> {
     // The head first: from here on entries follow each other, and an erasure that is under way has either committed or
     // waits.
-    let head = tx.query_opt(NEXT, &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).await?;
+    let head = tx.query_opt(NEXT, &[], read_head).await?;
     let new = &without_erased(tx, new).await?;
-    let (number, last_ms, last_hash): (i64, i64, Option<Vec<u8>>) = head.unwrap_or_default();
-    let last_hash = last_hash.unwrap_or_default();
+    let Head { number, time_ms: last_ms, entry_hash } = head.unwrap_or_default();
+    let last_hash = entry_hash.unwrap_or_default();
     let entry = AuditEntry {
         number,
         // Clocks of two nodes differ; the order of the log is that of its times.
@@ -254,13 +258,22 @@ impl UsersDb {
                     }
                 }
                 // Entries that were cut off at the end leave a chain that holds; the head says where it ended.
-                let end = tx.query_opt(END_OF_CHAIN, &[], |row| Ok((row.get(0)?, row.get(1)?))).await?;
-                let (end_number, end_hash): (i64, Option<Vec<u8>>) = end.unwrap_or_default();
-                let broken = end_number != number || end_hash.unwrap_or_default() != last_hash;
+                let end = tx.query_opt(END_OF_CHAIN, &[], read_head).await?.unwrap_or_default();
+                let broken = end.number != number || end.entry_hash.unwrap_or_default() != last_hash;
                 Ok((number, broken.then_some(number + 1)))
             })
             .await
     }
+}
+
+/// The end of the log.
+#[derive(Default)]
+struct Head {
+    /// Number of the last entry; 0 before the first one.
+    number: i64,
+    time_ms: i64,
+    /// Its hash; `None` before the first entry.
+    entry_hash: Option<Vec<u8>>,
 }
 
 /// An entry with what binds it to the one before.

@@ -5,6 +5,7 @@
 //! belongs to none of them.
 
 use boxed_futures::boxed_futures;
+use runtime::HashSet;
 
 use super::api_keys::key_opens;
 use super::audit::Audit;
@@ -14,7 +15,7 @@ use crate::engine::Tx;
 use crate::engine::row::Columns;
 use crate::error::{Result, StoreError};
 use crate::ids::{AccountId, ApiKeyId, AttachmentId, BraceletId, PatientId, SerialNumber};
-use crate::texts::{record, sql};
+use crate::texts::{in_lists, list_of_64, record, sql};
 
 /// A bracelet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +77,7 @@ macro_rules! allowed {
 }
 
 sql! {
+    REGISTERED = concat!("SELECT serial_number FROM bracelet WHERE serial_number IN (", list_of_64!(), ")");
     ADD = "INSERT INTO bracelet (id, serial_number, device_type, firmware_version, registered_by, created_ms)
         VALUES ($1, $2, $3, $4, $5, $6)";
     LIST = concat!("SELECT ", bracelet_columns!(), with_wearer!(), " WHERE ", allowed!(), " ORDER BY b.created_ms, b.id");
@@ -121,6 +123,20 @@ impl UsersDb {
                 tx.query(LIST, &[&account, &key_id], |row| read_bracelet(&mut Columns::of(row))).await
             })
             .await
+    }
+
+    /// Returns those of some serial numbers that are registered, by whomever.
+    pub async fn registered(&self, serial_numbers: Vec<SerialNumber>) -> Result<HashSet<SerialNumber>> {
+        let read = async move |tx: &Tx<'_>| {
+            let mut found = HashSet::default();
+            in_lists(&serial_numbers, async |list| {
+                found.extend(tx.query(REGISTERED, list, |row| row.get::<SerialNumber>(0)).await?);
+                Ok(())
+            })
+            .await?;
+            Ok(found)
+        };
+        self.db.read(read).await
     }
 
     /// Returns the bracelet with this serial number, and whether an account may act on it with a key.

@@ -14,12 +14,13 @@ use super::audit;
 use super::db::UsersDb;
 use super::group_settings::hold_group;
 use super::messages::{self, HealthMessage};
-use crate::engine::{Row, Tx, Work};
+use crate::engine::{Tx, Work};
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
 use crate::health::changes::HealthChange;
 use crate::ids::{AccountId, BraceletId, GroupCode, PatientId};
-use crate::texts::sql;
+use crate::readers::json;
+use crate::texts::{record, sql};
 
 /// What was erased, by kind.
 pub type Counts = BTreeMap<String, u64>;
@@ -33,6 +34,8 @@ pub struct Erasure {
     pub erased_ms: i64,
     /// What went from this database, by kind.
     pub counts: Counts,
+    /// When the database files were rewritten since, ms.
+    pub overwritten_ms: Option<i64>,
 }
 
 /// How the erasure of an account ended.
@@ -44,10 +47,14 @@ pub enum AccountErasure {
     LastManager,
 }
 
+record! {
+    erasure_columns!(""), read_erasure(row) -> Erasure { patient, erased_ms, counts by json, overwritten_ms }
+}
+
 sql! {
     ADD = "INSERT INTO erasure (patient, counts, erased_ms) VALUES ($1, '{}', $2)";
     COUNTED = "UPDATE erasure SET counts = $2 WHERE patient = $1";
-    FIND = "SELECT patient, erased_ms, counts FROM erasure WHERE patient = $1";
+    FIND = concat!("SELECT ", erasure_columns!(), " FROM erasure WHERE patient = $1");
     BRACELETS = "SELECT DISTINCT bracelet FROM bracelet_attachment WHERE patient = $1";
     DELETE_ATTACHMENTS = "DELETE FROM bracelet_attachment WHERE patient = $1";
     GROUPS = "SELECT group_code FROM group_patient WHERE patient = $1 ORDER BY attached_ms, group_code";
@@ -114,6 +121,16 @@ impl UsersDb {
                 Ok(())
             })
             .await
+    }
+
+    /// Empties the write-ahead log, in which what was deleted is still; false when somebody reads it.
+    pub async fn empty_log(&self) -> Result<bool> {
+        self.db.empty_log().await
+    }
+
+    /// Returns whether the database is a file of ours.
+    pub fn is_file(&self) -> bool {
+        self.db.is_file()
     }
 
     /// Rewrites the database file without what was deleted, pages and write-ahead log, where the engine keeps such
@@ -204,10 +221,4 @@ async fn erase_account(tx: &Tx<'_>, account: &AccountId, message: &HealthMessage
     }
     message.enqueue(tx).await?;
     Ok(AccountErasure::Erased(counts))
-}
-
-fn read_erasure(row: &Row<'_>) -> Result<Erasure> {
-    let counts: String = row.get(2)?;
-    let counts = serde_json::from_str(&counts).map_err(|error| StoreError::Damaged(error.to_string()))?;
-    Ok(Erasure { patient: row.get(0)?, erased_ms: row.get(1)?, counts })
 }

@@ -14,7 +14,8 @@ use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 use crate::health::changes::HealthChange;
 use crate::ids::{GroupCode, MessageId, PatientId};
-use crate::texts::sql;
+use crate::readers::json;
+use crate::texts::{record, sql};
 
 /// A setting of a group.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,15 +47,30 @@ pub struct EffectiveSettings {
     pub at_ms: i64,
 }
 
+/// A row of a patient's groups: one for each setting, or one without any.
+struct HeldSetting {
+    group_code: GroupCode,
+    name: Option<String>,
+    body: Option<String>,
+}
+
+record! {
+    setting_columns!(""), read_setting(row) -> GroupSetting { name, value = "body" by json, valid_from_ms }
+}
+
+record! {
+    held_columns!("s."), read_held(row) -> HeldSetting { group_code = "h.group_code", name, body }
+}
+
 sql! {
     /// Makes what changes a group, its members or its patients follow each other.
     HOLD_GROUP = "UPDATE study_group SET code = code WHERE code = $1";
-    OF_GROUP = "SELECT name, body, valid_from_ms FROM group_setting WHERE group_code = $1 ORDER BY name";
+    OF_GROUP = concat!("SELECT ", setting_columns!(), " FROM group_setting WHERE group_code = $1 ORDER BY name");
     PUT = "INSERT INTO group_setting (group_code, name, body, valid_from_ms) VALUES ($1, $2, $3, $4)
         ON CONFLICT (group_code, name) DO UPDATE SET body = excluded.body, valid_from_ms = excluded.valid_from_ms";
-    OF_GROUPS_OF_PATIENT = "SELECT h.group_code, s.name, s.body FROM group_patient h
+    OF_GROUPS_OF_PATIENT = concat!("SELECT ", held_columns!(), " FROM group_patient h
         LEFT JOIN group_setting s ON s.group_code = h.group_code
-        WHERE h.patient = $1 ORDER BY h.attached_ms, h.group_code, s.name";
+        WHERE h.patient = $1 ORDER BY h.attached_ms, h.group_code, s.name");
     PATIENTS = "SELECT patient FROM group_patient WHERE group_code = $1 ORDER BY patient";
     FORGET = "DELETE FROM group_setting WHERE group_code = $1";
 }
@@ -72,11 +88,8 @@ pub(super) async fn forget(tx: &Tx<'_>, code: &GroupCode) -> Result<()> {
 impl EffectiveSettings {
     /// Returns what holds for a patient as their groups are in this transaction.
     async fn of(&self, tx: &Tx<'_>, patient: &PatientId) -> Result<Map<String, Value>> {
-        let read = |row: &crate::engine::Row<'_>| {
-            Ok((row.get::<GroupCode>(0)?, row.get::<Option<String>>(1)?, row.get::<Option<String>>(2)?))
-        };
         let mut groups: Vec<SettingsOfGroup> = Vec::new();
-        for (group_code, name, body) in tx.query(OF_GROUPS_OF_PATIENT, &[&patient], read).await? {
+        for HeldSetting { group_code, name, body } in tx.query(OF_GROUPS_OF_PATIENT, &[&patient], read_held).await? {
             if groups.last().is_none_or(|last| last.group_code != group_code) {
                 groups.push(SettingsOfGroup { group_code, settings: Map::new() });
             }
@@ -116,15 +129,7 @@ impl UsersDb {
     /// Returns the settings of a group that were ever set, by name.
     pub async fn group_settings(&self, code: &GroupCode) -> Result<Vec<GroupSetting>> {
         let code = code.clone();
-        self.db
-            .read(async move |tx| {
-                tx.query(OF_GROUP, &[&code], |row| {
-                    let value = parse(&row.get::<String>(1)?)?;
-                    Ok(GroupSetting { name: row.get(0)?, value, valid_from_ms: row.get(2)? })
-                })
-                .await
-            })
-            .await
+        self.db.read(async move |tx| tx.query(OF_GROUP, &[&code], read_setting).await).await
     }
 
     /// Sets settings of a group, writes the entries, and enqueues for the health database what then holds for its

@@ -5,10 +5,15 @@ use boxed_futures::boxed_futures;
 use super::db::UsersDb;
 use crate::error::Result;
 use crate::ids::StoreId;
-use crate::texts::sql;
+use crate::readers::is_any;
+use crate::texts::{record, sql};
+
+record! {
+    identity_columns!(""), read_identity(row) -> StoreIdentity { id, is_bound = "bound" by is_any }
+}
 
 sql! {
-    READ = "SELECT id, bound FROM store_identity";
+    READ = concat!("SELECT ", identity_columns!(), " FROM store_identity");
     BEGIN = "INSERT INTO store_identity (one, id, bound) VALUES (1, $1, 0) ON CONFLICT (one) DO NOTHING";
     /// Of several processes that make a store, one finishes it, and its objects are the store's.
     BIND = "UPDATE store_identity SET bound = 1 WHERE bound = 0";
@@ -27,9 +32,7 @@ pub struct StoreIdentity {
 impl UsersDb {
     /// Returns the identity of the store; none before anybody began to make it.
     pub async fn store_identity(&self) -> Result<Option<StoreIdentity>> {
-        let read =
-            |row: &crate::engine::Row<'_>| Ok(StoreIdentity { id: row.get(0)?, is_bound: row.get::<i64>(1)? == 1 });
-        self.db.read(async move |tx| tx.query_opt(READ, &[], read).await).await
+        self.db.read(async move |tx| tx.query_opt(READ, &[], read_identity).await).await
     }
 
     /// Begins a store, unless one was begun.

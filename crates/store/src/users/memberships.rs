@@ -8,12 +8,13 @@ use super::db::UsersDb;
 use super::group_settings::{EffectiveSettings, hold_group};
 use super::groups::{Group, group_columns, read_group};
 use super::messages::HealthMessage;
-use crate::engine::row::Columns;
+use crate::engine::{Columns, Row};
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
 use crate::ids::{AccountId, ApiKeyId, GroupCode, PatientId};
 use crate::names::{PatientState, Role};
-use crate::texts::sql;
+use crate::readers::flag;
+use crate::texts::{record, sql};
 
 /// A group as one caller sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,17 +67,41 @@ pub enum PatientDetachment {
     LastGroup,
 }
 
+/// Whether an account ($2) with a key ($3) may act on the group.
+macro_rules! group_is_open {
+    () => {
+        concat!(
+            "EXISTS (SELECT 1 FROM membership m WHERE m.account = $2 AND m.group_code = study_group.code) AND ",
+            key_opens!("$3", "study_group.code")
+        )
+    };
+}
+
+/// Whether an account ($2) with a key ($3) may act on a group that holds the patient.
+macro_rules! patient_is_open {
+    () => {
+        concat!(
+            "EXISTS (SELECT 1 FROM group_patient h JOIN membership m ON m.group_code = h.group_code
+                WHERE h.patient = p.uuid AND m.account = $2 AND ",
+            key_opens!("$3", "h.group_code"),
+            ")"
+        )
+    };
+}
+
+record! {
+    patient_access_columns!("p."), read_patient_access(row) -> PatientAccess { state, allowed <- patient_is_open!(flag) }
+}
+
+record! {
+    member_columns!("a."), read_member(row) -> Member { uuid, email, role }
+}
+
 sql! {
-    GROUP = concat!("SELECT ", group_columns!(), ",
-        EXISTS (SELECT 1 FROM membership m WHERE m.account = $2 AND m.group_code = study_group.code)
-        AND ", key_opens!("$3", "study_group.code"), "
-        FROM study_group WHERE code = $1");
-    PATIENT = concat!("SELECT p.state,
-        EXISTS (SELECT 1 FROM group_patient h JOIN membership m ON m.group_code = h.group_code
-            WHERE h.patient = p.uuid AND m.account = $2 AND ", key_opens!("$3", "h.group_code"), ")
-        FROM patient p WHERE p.uuid = $1");
-    MEMBERS = "SELECT a.uuid, a.email, a.role FROM membership m JOIN account a ON a.uuid = m.account
-        WHERE m.group_code = $1 ORDER BY m.created_ms, a.uuid";
+    GROUP = concat!("SELECT ", group_columns!(), ", ", group_is_open!(), " FROM study_group WHERE code = $1");
+    PATIENT = concat!("SELECT ", patient_access_columns!(), " FROM patient p WHERE p.uuid = $1");
+    MEMBERS = concat!("SELECT ", member_columns!(), " FROM membership m JOIN account a ON a.uuid = m.account
+        WHERE m.group_code = $1 ORDER BY m.created_ms, a.uuid");
     ADD = "INSERT INTO membership (account, group_code, created_ms) VALUES ($1, $2, $3)
         ON CONFLICT (account, group_code) DO NOTHING";
     IS_MEMBER = "SELECT account FROM membership WHERE account = $1 AND group_code = $2";
@@ -90,6 +115,12 @@ sql! {
     DETACH = "DELETE FROM group_patient WHERE group_code = $1 AND patient = $2";
 }
 
+/// Reads the columns of a group, and whether it is open.
+fn read_group_access(row: &Row<'_>) -> Result<GroupAccess> {
+    let mut columns = Columns::of(row);
+    Ok(GroupAccess { group: read_group(&mut columns)?, allowed: columns.take()? })
+}
+
 #[boxed_futures]
 impl UsersDb {
     /// Returns a group, and whether an account may act on it with a key.
@@ -100,15 +131,7 @@ impl UsersDb {
         key_id: Option<&ApiKeyId>,
     ) -> Result<Option<GroupAccess>> {
         let (code, account, key_id) = (code.clone(), account.clone(), key_id.cloned());
-        self.db
-            .read(async move |tx| {
-                tx.query_opt(GROUP, &[&code, &account, &key_id], |row| {
-                    let mut columns = Columns::of(row);
-                    Ok(GroupAccess { group: read_group(&mut columns)?, allowed: columns.take()? })
-                })
-                .await
-            })
-            .await
+        self.db.read(async move |tx| tx.query_opt(GROUP, &[&code, &account, &key_id], read_group_access).await).await
     }
 
     /// Returns a patient's state, and whether an account may act on them with a key.
@@ -120,26 +143,14 @@ impl UsersDb {
     ) -> Result<Option<PatientAccess>> {
         let (uuid, account, key_id) = (uuid.clone(), account.clone(), key_id.cloned());
         self.db
-            .read(async move |tx| {
-                tx.query_opt(PATIENT, &[&uuid, &account, &key_id], |row| {
-                    Ok(PatientAccess { state: row.get(0)?, allowed: row.get(1)? })
-                })
-                .await
-            })
+            .read(async move |tx| tx.query_opt(PATIENT, &[&uuid, &account, &key_id], read_patient_access).await)
             .await
     }
 
     /// Returns the members of a group, longest first.
     pub async fn members(&self, group_code: &GroupCode) -> Result<Vec<Member>> {
         let group_code = group_code.clone();
-        self.db
-            .read(async move |tx| {
-                tx.query(MEMBERS, &[&group_code], |row| {
-                    Ok(Member { uuid: row.get(0)?, email: row.get(1)?, role: row.get(2)? })
-                })
-                .await
-            })
-            .await
+        self.db.read(async move |tx| tx.query(MEMBERS, &[&group_code], read_member).await).await
     }
 
     /// Makes an account a member of a group. False when it was one.

@@ -47,6 +47,10 @@ record! {
     }
 }
 
+record! {
+    consent_columns!(""), read_consent(row) -> Consent { id, patient, client, scope, given_ms }
+}
+
 sql! {
     ADD = concat!("INSERT INTO oauth_client (", client_columns!(), ")
         VALUES ($1, $2, $3, $4, $5, $6)");
@@ -58,11 +62,11 @@ sql! {
     REMOVE = "UPDATE oauth_client SET removed_ms = $2 WHERE id = $1 AND removed_ms IS NULL";
     /// Makes a removal of the client wait for the end of this transaction.
     HOLD = "UPDATE oauth_client SET removed_ms = removed_ms WHERE id = $1 AND removed_ms IS NULL";
-    GIVE = "INSERT INTO oauth_consent (id, patient, client, scope, given_ms) VALUES ($1, $2, $3, $4, $5)";
+    GIVE = concat!("INSERT INTO oauth_consent (", consent_columns!(), ") VALUES ($1, $2, $3, $4, $5)");
     STANDS = "SELECT c.id FROM oauth_consent c JOIN oauth_client k ON k.id = c.client
         WHERE c.id = $1 AND c.ended_ms IS NULL AND k.removed_ms IS NULL";
-    GIVEN = "SELECT id, patient, client, scope, given_ms FROM oauth_consent
-        WHERE patient = $1 AND ended_ms IS NULL ORDER BY given_ms, id";
+    GIVEN = concat!("SELECT ", consent_columns!(), " FROM oauth_consent
+        WHERE patient = $1 AND ended_ms IS NULL ORDER BY given_ms, id");
     END = "UPDATE oauth_consent SET ended_ms = $2 WHERE id = $1 AND ended_ms IS NULL";
     END_OF_CLIENT = "UPDATE oauth_consent SET ended_ms = $2 WHERE client = $1 AND ended_ms IS NULL";
 }
@@ -166,20 +170,7 @@ impl UsersDb {
     /// Returns the consents of a patient in force, oldest first.
     pub async fn consents_of(&self, patient: &PatientId) -> Result<Vec<Consent>> {
         let patient = patient.clone();
-        self.db
-            .read(async move |tx| {
-                tx.query(GIVEN, &[&patient], |row| {
-                    Ok(Consent {
-                        id: row.get(0)?,
-                        patient: row.get(1)?,
-                        client: row.get(2)?,
-                        scope: row.get(3)?,
-                        given_ms: row.get(4)?,
-                    })
-                })
-                .await
-            })
-            .await
+        self.db.read(async move |tx| tx.query(GIVEN, &[&patient], read_consent).await).await
     }
 
     /// Ends a consent and enqueues for the health database the end of its tokens. Whether it was still in force.

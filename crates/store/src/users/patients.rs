@@ -9,11 +9,11 @@ use super::db::UsersDb;
 use super::emails;
 use super::group_settings::{EffectiveSettings, hold_group};
 use super::messages::HealthMessage;
-use crate::engine::Row;
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
 use crate::ids::{GroupCode, PatientId};
 use crate::names::PatientState;
+use crate::readers::pair;
 use crate::texts::{in_lists, list_of_64, record, sql};
 
 /// A patient as a person.
@@ -41,6 +41,13 @@ pub struct Patient {
     pub created_ms: i64,
     /// Last change, ms.
     pub updated_ms: i64,
+}
+
+impl Patient {
+    /// Returns whether the patient is a voucher that nobody has used.
+    pub fn is_voucher(&self) -> bool {
+        self.state == PatientState::PreCreated
+    }
 }
 
 impl std::fmt::Debug for Patient {
@@ -200,7 +207,7 @@ impl UsersDb {
 
     /// Returns every group with every patient of it, by code and uuid.
     pub async fn groups_of_patients(&self) -> Result<Vec<(GroupCode, PatientId)>> {
-        self.db.read(async |tx| tx.query(GROUPS_OF_PATIENTS, &[], |row| Ok((row.get(0)?, row.get(1)?))).await).await
+        self.db.read(async |tx| tx.query(GROUPS_OF_PATIENTS, &[], pair).await).await
     }
 
     /// Returns the groups that hold some patients: pairs of a patient and a group's code, in their order.
@@ -209,7 +216,6 @@ impl UsersDb {
             .read(async move |tx| {
                 let mut found = BTreeSet::new();
                 in_lists(&patients, async |list| {
-                    let pair = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
                     found.extend(tx.query(GROUPS_HOLDING, list, pair).await?);
                     Ok(())
                 })

@@ -7,7 +7,8 @@ use super::db::UsersDb;
 use crate::engine::Tx;
 use crate::error::Result;
 use crate::ids::{AccountId, PortalSessionId};
-use crate::texts::sql;
+use crate::readers::pair;
+use crate::texts::{record, sql};
 
 /// An account's second factor.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,11 +21,15 @@ pub struct Totp {
     pub last_step: i64,
 }
 
+record! {
+    totp_columns!(""), read_totp(row) -> Totp { sealed_secret, confirmed_ms, last_step }
+}
+
 sql! {
     PUT = "INSERT INTO totp (account, sealed_secret, last_step) VALUES ($1, $2, 0)
         ON CONFLICT (account) DO UPDATE SET sealed_secret = excluded.sealed_secret WHERE totp.confirmed_ms IS NULL";
     ANY = "SELECT 1 FROM totp LIMIT 1";
-    FIND = "SELECT sealed_secret, confirmed_ms, last_step FROM totp WHERE account = $1";
+    FIND = concat!("SELECT ", totp_columns!(), " FROM totp WHERE account = $1");
     CONFIRM = "UPDATE totp SET confirmed_ms = $3, last_step = $2 WHERE account = $1 AND confirmed_ms IS NULL";
     USE = "UPDATE totp SET last_step = $2 WHERE account = $1 AND confirmed_ms IS NOT NULL AND last_step < $2";
     IS_CONFIRMED = "SELECT account FROM totp WHERE account = $1 AND confirmed_ms IS NOT NULL";
@@ -44,19 +49,12 @@ impl UsersDb {
     /// Returns the second factor of an account, confirmed or not.
     pub async fn totp(&self, account: &AccountId) -> Result<Option<Totp>> {
         let account = account.clone();
-        self.db
-            .read(async move |tx| {
-                tx.query_opt(FIND, &[&account], |row| {
-                    Ok(Totp { sealed_secret: row.get(0)?, confirmed_ms: row.get(1)?, last_step: row.get(2)? })
-                })
-                .await
-            })
-            .await
+        self.db.read(async move |tx| tx.query_opt(FIND, &[&account], read_totp).await).await
     }
 
     /// Returns the sealed secrets of all accounts that have one, confirmed or not.
     pub async fn sealed_totp_secrets(&self) -> Result<Vec<(AccountId, Vec<u8>)>> {
-        self.db.read(async |tx| tx.query(ALL, &[], |row| Ok((row.get(0)?, row.get(1)?))).await).await
+        self.db.read(async |tx| tx.query(ALL, &[], pair).await).await
     }
 
     /// Returns whether any account has a second factor, confirmed or not.

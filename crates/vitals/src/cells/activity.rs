@@ -8,13 +8,15 @@ use super::sum::{Sum, Vital};
 use crate::activity::{ActivityRow, active_minutes};
 use crate::block::{Block, Cells};
 use crate::heart::{ZoneTimes, zone_times};
-use crate::latest::{LatestValues, newest_in_rows};
+use crate::measured::Measured;
 use crate::registry::DataType;
 use crate::vital_rows::ActivityRows;
 use crate::zone::LocalDay;
 
 /// Number of heart-rate zones.
 pub const ZONES: usize = 6;
+/// Bit next to those of the zones: not every row reports charging and battery.
+const SOME_DO_NOT_REPORT: u8 = 1 << ZONES;
 /// A row covers at most this long.
 const LONGEST_ROW_MS: u32 = 60_000;
 
@@ -31,6 +33,10 @@ pub struct ActivityCell {
     pub charging: u32,
     /// Rows with a low battery.
     pub low_battery: u32,
+    /// Rows that report whether the bracelet was charging.
+    pub report_charging: u32,
+    /// Rows that report how full the battery was.
+    pub report_battery: u32,
     /// Rows with a heart rate above 0, of whatever quality: what compliance counts.
     pub stored_bpm: u32,
     /// Heart rate, /min.
@@ -61,8 +67,8 @@ pub struct ActivityCell {
     pub active_minutes: u32,
     /// Milliseconds in each heart-rate zone, lowest first; all 0 when the highest heart rate is not known.
     pub zone_ms: [u32; ZONES],
-    /// Newest valid value of each vital sign in the window.
-    pub newest: LatestValues,
+    /// Newest measurements of each vital sign in the window.
+    pub newest: Measured,
 }
 
 impl ActivityCell {
@@ -72,14 +78,14 @@ impl ActivityCell {
         self.worn * 2 > self.rows
     }
 
-    /// Returns whether the bracelet was charging in most rows.
+    /// Returns whether the bracelet was charging in most of the rows that report it.
     pub fn is_charging(&self) -> bool {
-        self.charging * 2 > self.rows
+        self.charging * 2 > self.report_charging
     }
 
-    /// Returns whether the battery was low in most rows.
+    /// Returns whether the battery was low in most of the rows that report it.
     pub fn is_low_battery(&self) -> bool {
-        self.low_battery * 2 > self.rows
+        self.low_battery * 2 > self.report_battery
     }
 
     /// Returns how long one row covers, ms: its share of the window, at most a minute.
@@ -94,7 +100,9 @@ fn row_ms(rows: u32) -> u32 {
 
 impl WindowCell for ActivityCell {
     const DATA_TYPE: DataType = DataType::Activity;
-    const FORMAT: u8 = 1;
+    const FORMAT: u8 = 2;
+    // Without the bits that came with the second form.
+    const OLDEST_FORMAT: u8 = 1;
 
     fn place(&self) -> Place {
         self.place
@@ -107,6 +115,8 @@ impl WindowCell for ActivityCell {
             worn: 0,
             charging: 0,
             low_battery: 0,
+            report_charging: 0,
+            report_battery: 0,
             stored_bpm: 0,
             bpm: Vital::default(),
             highest_bpm: 0,
@@ -122,7 +132,7 @@ impl WindowCell for ActivityCell {
             diastolic: Sum::default(),
             active_minutes: 0,
             zone_ms: [0; ZONES],
-            newest: LatestValues::default(),
+            newest: Measured::default(),
         }
     }
 
@@ -131,6 +141,8 @@ impl WindowCell for ActivityCell {
         self.worn += other.worn;
         self.charging += other.charging;
         self.low_battery += other.low_battery;
+        self.report_charging += other.report_charging;
+        self.report_battery += other.report_battery;
         self.stored_bpm += other.stored_bpm;
         self.bpm.absorb(&other.bpm);
         self.highest_bpm = self.highest_bpm.max(other.highest_bpm);
@@ -165,8 +177,13 @@ impl WindowCell for ActivityCell {
             sum.pack(packer);
         }
         packer.unsigned(u64::from(self.active_minutes));
-        let zones_used = self.zone_ms.iter().enumerate().map(|(zone, ms)| u8::from(*ms > 0) << zone).sum();
-        packer.byte(zones_used);
+        let zones_used: u8 = self.zone_ms.iter().enumerate().map(|(zone, ms)| u8::from(*ms > 0) << zone).sum();
+        let all_report = self.report_charging == self.rows && self.report_battery == self.rows;
+        packer.byte(zones_used | if all_report { 0 } else { SOME_DO_NOT_REPORT });
+        if !all_report {
+            packer.unsigned(u64::from(self.report_charging));
+            packer.unsigned(u64::from(self.report_battery));
+        }
         for ms in self.zone_ms.into_iter().filter(|ms| *ms > 0) {
             packer.unsigned(u64::from(ms));
         }
@@ -193,6 +210,10 @@ impl WindowCell for ActivityCell {
         }
         cell.active_minutes = unpacker.number()?;
         let zones_used = unpacker.byte()?;
+        (cell.report_charging, cell.report_battery) = match zones_used & SOME_DO_NOT_REPORT {
+            0 => (cell.rows, cell.rows),
+            _ => (unpacker.number()?, unpacker.number()?),
+        };
         for (zone, ms) in cell.zone_ms.iter_mut().enumerate() {
             if zones_used & (1 << zone) != 0 {
                 *ms = unpacker.number()?;
@@ -290,7 +311,7 @@ impl<'block> Columns<'block> {
         }
         // The rows of a window may come in several stretches when the patient travels to and fro within it.
         for rows in &group.rows {
-            cell.newest.merge_newer(&newest_in_rows(block, rows.clone()));
+            cell.newest.merge_newer(&Measured::in_rows(block, rows.clone()));
         }
         cell
     }
@@ -299,8 +320,13 @@ impl<'block> Columns<'block> {
         let vitals = &self.vitals;
         cell.rows += 1;
         cell.worn += u32::from(vitals.is_worn(row));
-        cell.charging += u32::from(vitals.is_charging(row));
-        cell.low_battery += u32::from(vitals.is_low_battery(row));
+        for (reported, reports, count) in [
+            (vitals.is_charging(row), &mut cell.report_charging, &mut cell.charging),
+            (vitals.is_low_battery(row), &mut cell.report_battery, &mut cell.low_battery),
+        ] {
+            *reports += u32::from(reported.is_some());
+            *count += u32::from(reported == Some(true));
+        }
         cell.stored_bpm += u32::from(vitals.stored_bpm(row).is_some());
         cell.bpm.measured += u32::from(vitals.measures_heart_rate(row));
         cell.respiration.measured += u32::from(vitals.measures_respiration(row));

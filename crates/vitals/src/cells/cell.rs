@@ -11,6 +11,8 @@ pub trait WindowCell: Clone + PartialEq + std::fmt::Debug {
     const DATA_TYPE: DataType;
     /// Version of the packed form; a change of fields raises it.
     const FORMAT: u8;
+    /// Oldest version that is still read: values of rows that have expired are not made again.
+    const OLDEST_FORMAT: u8 = Self::FORMAT;
 
     /// Returns where the cell lies.
     fn place(&self) -> Place;

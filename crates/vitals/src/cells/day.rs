@@ -11,7 +11,7 @@ use super::stage::StageCell;
 use super::temperature::TemperatureCell;
 use super::variability::{BeatCell, VariabilityCell};
 use super::waveform::{EcgCell, Ppg1Cell, Ppg2Cell};
-use crate::latest::LatestValues;
+use crate::measured::Measured;
 use crate::registry::DataType;
 
 /// The cells of one local day.
@@ -111,9 +111,9 @@ kept! {
 }
 
 impl Day {
-    /// Returns the newest vital signs measured in some windows.
-    pub fn newest(&self, windows: &Range<i64>) -> LatestValues {
-        let mut newest = LatestValues::default();
+    /// Returns the newest measurements of vital signs in some windows.
+    pub fn newest(&self, windows: &Range<i64>) -> Measured {
+        let mut newest = Measured::default();
         for cell in self.activity.in_windows(windows.clone()) {
             newest.merge_newer(&cell.newest);
         }

@@ -89,7 +89,7 @@ impl<C: WindowCell> DayCells<C> {
     /// Reads the bytes of [`DayCells::pack`]; `None` when they are damaged or of another version.
     pub fn unpack(bytes: &[u8]) -> Option<Self> {
         let mut unpacker = Unpacker::new(bytes);
-        if unpacker.byte()? != C::FORMAT {
+        if !(C::OLDEST_FORMAT..=C::FORMAT).contains(&unpacker.byte()?) {
             return None;
         }
         let count = usize::try_from(unpacker.unsigned()?).ok()?;

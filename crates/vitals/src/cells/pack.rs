@@ -1,6 +1,7 @@
 //! Bytes of packed cells: variable-length integers, so that the many zeros and small differences cost a byte each.
 
 use crate::latest::{LatestValues, Timed};
+use crate::measured::Measured;
 
 /// Writes integers as bytes.
 #[derive(Clone, Debug, Default)]
@@ -47,15 +48,21 @@ impl Packer {
         }
     }
 
-    /// Writes the newest values of a cell that starts at `start_ms`.
-    pub fn newest(&mut self, newest: &LatestValues, start_ms: i64) {
-        let values = values_of(newest);
-        // One byte says which signs follow: a window of a still patient has two of six.
-        let mut mask = 0;
-        for (bit, value) in values.iter().enumerate() {
-            mask |= u8::from(value.is_some()) << bit;
+    /// Writes the newest measurements of a cell that starts at `start_ms`.
+    pub fn newest(&mut self, newest: &Measured, start_ms: i64) {
+        let has_poor = !newest.poor.is_empty();
+        self.signs(&newest.valid, start_ms, if has_poor { POOR_FOLLOW } else { 0 });
+        if has_poor {
+            self.signs(&newest.poor, start_ms, 0);
         }
-        self.byte(mask);
+    }
+
+    /// Writes one byte that says which signs follow, with one more bit, and the signs: a window of a still patient has
+    /// two of six.
+    fn signs(&mut self, values: &LatestValues, start_ms: i64, more: u8) {
+        let values = values.signs();
+        let signs: u8 = values.iter().enumerate().map(|(bit, value)| u8::from(value.is_some()) << bit).sum();
+        self.byte(signs | more);
         let mut last_ms = start_ms;
         for timed in values.into_iter().flatten() {
             self.unsigned((timed.value * THOUSANDTHS).round() as u64);
@@ -73,16 +80,8 @@ impl Packer {
 /// No vital sign is kept finer than this.
 const THOUSANDTHS: f64 = 1000.0;
 
-fn values_of(newest: &LatestValues) -> [Option<Timed>; 6] {
-    [
-        newest.heart_rate,
-        newest.respiration_rate,
-        newest.temperature,
-        newest.spo2,
-        newest.nibp_systolic,
-        newest.nibp_diastolic,
-    ]
-}
+/// Bit next to those of the signs: the poor measurements follow.
+const POOR_FOLLOW: u8 = 1 << 6;
 
 /// Reads what a [`Packer`] wrote. Every read answers `None` when the bytes end too early.
 #[derive(Clone, Debug)]
@@ -157,25 +156,24 @@ impl<'bytes> Unpacker<'bytes> {
     }
 
     /// Reads what [`Packer::newest`] wrote.
-    pub fn newest(&mut self, start_ms: i64) -> Option<LatestValues> {
+    pub fn newest(&mut self, start_ms: i64) -> Option<Measured> {
+        let (valid, more) = self.signs(start_ms)?;
+        let poor = if more & POOR_FOLLOW == 0 { LatestValues::default() } else { self.signs(start_ms)?.0 };
+        Some(Measured { valid, poor })
+    }
+
+    /// Reads signs, and the byte that says which they are.
+    fn signs(&mut self, start_ms: i64) -> Option<(LatestValues, u8)> {
         let mask = self.byte()?;
+        let mut values = LatestValues::default();
         let mut last_ms = start_ms;
-        let mut next = |bit: u8| -> Option<Option<Timed>> {
-            if mask & (1 << bit) == 0 {
-                return Some(None);
+        for (bit, sign) in values.signs_mut().into_iter().enumerate() {
+            if mask & (1 << bit) != 0 {
+                let value = self.unsigned()? as f64 / THOUSANDTHS;
+                last_ms = last_ms.checked_add(self.signed()?)?;
+                *sign = Some(Timed { value, timestamp_ms: last_ms });
             }
-            let value = self.unsigned()? as f64 / THOUSANDTHS;
-            last_ms = last_ms.checked_add(self.signed()?)?;
-            Some(Some(Timed { value, timestamp_ms: last_ms }))
-        };
-        Some(LatestValues {
-            heart_rate: next(0)?,
-            respiration_rate: next(1)?,
-            temperature: next(2)?,
-            spo2: next(3)?,
-            nibp_systolic: next(4)?,
-            nibp_diastolic: next(5)?,
-            news_score: None,
-        })
+        }
+        Some((values, mask))
     }
 }

@@ -95,6 +95,8 @@ fn reference(block: &Block, place: Place, rows: &[usize]) -> ActivityCell {
         worn: count(&|row| cell_of(block, "wearing", row) != Some(0)),
         charging: count(&|row| cell_of(block, "charging", row) == Some(1)),
         low_battery: count(&|row| cell_of(block, "battery", row).is_some_and(|battery| battery <= 15)),
+        report_charging: count(&|row| cell_of(block, "charging", row).is_some()),
+        report_battery: count(&|row| cell_of(block, "battery", row).is_some()),
         stored_bpm: count(&|row| cell_of(block, "bpm", row).is_some_and(|bpm| bpm > 0)),
         bpm: vital(block, ["bpm", "bpm_q"], rows),
         highest_bpm: bpm.iter().max().map_or(0, |bpm| *bpm as u32),
@@ -111,7 +113,7 @@ fn reference(block: &Block, place: Place, rows: &[usize]) -> ActivityCell {
         active_minutes: active_minutes(block, rows),
         zone_ms: zone_ms(block, rows),
         // Compared with a reference of its own, in `latest`.
-        newest: crate::latest::newest_in_rows(block, rows[0]..rows[rows.len() - 1] + 1),
+        newest: crate::measured::Measured::in_rows(block, rows[0]..rows[rows.len() - 1] + 1),
     }
 }
 

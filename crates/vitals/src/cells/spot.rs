@@ -7,7 +7,7 @@ use super::groups::{CellsByDay, groups};
 use super::pack::{Packer, Unpacker};
 use super::place::Place;
 use crate::block::Block;
-use crate::latest::{LatestValues, newest_in_rows};
+use crate::measured::Measured;
 use crate::registry::DataType;
 use crate::zone::LocalDay;
 
@@ -18,20 +18,22 @@ pub struct SpotCell {
     pub place: Place,
     /// Number of rows, of whatever kind.
     pub rows: u32,
-    /// Newest valid value of each vital sign in the window.
-    pub newest: LatestValues,
+    /// Newest measurements of each vital sign in the window.
+    pub newest: Measured,
 }
 
 impl WindowCell for SpotCell {
     const DATA_TYPE: DataType = DataType::Tests;
-    const FORMAT: u8 = 1;
+    const FORMAT: u8 = 2;
+    // Without poor measurements.
+    const OLDEST_FORMAT: u8 = 1;
 
     fn place(&self) -> Place {
         self.place
     }
 
     fn at(place: Place) -> Self {
-        SpotCell { place, rows: 0, newest: LatestValues::default() }
+        SpotCell { place, rows: 0, newest: Measured::default() }
     }
 
     fn absorb(&mut self, other: &Self) {
@@ -59,7 +61,7 @@ pub fn spot_cells(blocks: &[Block]) -> CellsByDay<SpotCell> {
             let cell = cells.entry(key).or_insert_with(|| SpotCell::at(group.place));
             cell.rows += group.row_count() as u32;
             for rows in &group.rows {
-                cell.newest.merge_newer(&newest_in_rows(block, rows.clone()));
+                cell.newest.merge_newer(&Measured::in_rows(block, rows.clone()));
             }
         }
     }

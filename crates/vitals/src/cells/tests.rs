@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::*;
 use crate::block::{Block, Cells};
 use crate::latest::newest_of;
+use crate::measured::Measured;
 use crate::registry::{Channel, DataType, NULL, TestKind};
 use crate::zone::{SECOND_US, WINDOW_US, ZoneRuns};
 use proptest::prelude::*;
@@ -56,13 +57,42 @@ fn a_window_counts_valid_rows_only() {
     assert_eq!((cell.steps.sum, cell.steps.count), (73, 4));
     assert_eq!(cell.active_minutes, 1);
     assert_eq!(cell.zone_ms, [120_000, 0, 0, 0, 0, 0]);
-    assert_eq!(cell.newest.heart_rate.map(|timed| timed.value), Some(63.0));
+    assert_eq!(cell.newest.valid.heart_rate.map(|timed| timed.value), Some(63.0));
 }
 
 #[test]
 fn a_half_is_not_a_majority() {
     let cell = only_cell(&activity(&minutes(2), &[("wearing", &[0, 4]), ("charging", &[1, 0])]));
     assert!(!cell.is_wearing() && !cell.is_charging());
+}
+
+#[test]
+fn rows_that_do_not_report_battery_and_charging_have_no_say() {
+    let rare = |value: i32| [value, NULL, NULL, NULL, NULL];
+    let cell = only_cell(&activity(&minutes(5), &[("charging", &rare(1)), ("battery", &rare(9))]));
+    assert!(cell.is_charging() && cell.is_low_battery());
+    let cell = only_cell(&activity(&minutes(5), &[("charging", &rare(0)), ("battery", &rare(80))]));
+    assert!(!cell.is_charging() && !cell.is_low_battery());
+    let silent = only_cell(&activity(&minutes(5), &[("bpm", &[60; 5])]));
+    assert!(!silent.is_charging() && !silent.is_low_battery(), "nothing was reported");
+    let mut half_hour = cell.clone();
+    half_hour.absorb(&only_cell(&activity(&minutes(5), &[("charging", &[1, 1, NULL, NULL, NULL])])));
+    assert!(half_hour.is_charging() && !half_hour.is_low_battery());
+}
+
+#[test]
+fn cells_of_the_first_form_are_still_read() {
+    let rows = [("bpm", [60; 5]), ("charging", [1; 5]), ("battery", [9; 5])];
+    let block = activity(&minutes(5), &rows.each_ref().map(|(name, cells)| (*name, &cells[..])));
+    let mut day = DayCells::default();
+    day.replace(0..i64::MAX, [only_cell(&block)]);
+    // Where every row reports both, and well, the second form adds nothing but its number.
+    let mut bytes = day.pack();
+    assert_eq!(bytes[0], 2);
+    bytes[0] = 1;
+    assert_eq!(DayCells::<ActivityCell>::unpack(&bytes), Some(day));
+    bytes[0] = 3;
+    assert_eq!(DayCells::<ActivityCell>::unpack(&bytes), None);
 }
 
 #[test]
@@ -206,11 +236,12 @@ proptest! {
 
     #[test]
     fn the_newest_of_all_cells_is_the_newest_of_the_rows(block in any_activity()) {
-        let mut newest = crate::latest::LatestValues::default();
+        let mut newest = Measured::default();
         for cell in activity_cells(&block, |_| None).into_values().flatten() {
             newest.merge_newer(&cell.newest);
         }
-        prop_assert_eq!(newest, newest_of(&block, i64::MAX));
+        prop_assert_eq!(newest, Measured::in_rows(&block, 0..block.rows()));
+        prop_assert_eq!(newest.valid, newest_of(&block, i64::MAX));
     }
 }
 
@@ -228,7 +259,7 @@ fn spot_measurements_of_several_kinds_share_a_cell() {
     let cells = days.into_values().next().unwrap();
     assert_eq!(cells.len(), 1);
     assert_eq!(cells[0].rows, 3);
-    assert_eq!(cells[0].newest.temperature.map(|timed| timed.value), Some(37.25));
+    assert_eq!(cells[0].newest.valid.temperature.map(|timed| timed.value), Some(37.25));
     let mut day = DayCells::default();
     day.replace(0..i64::MAX, cells);
     assert_eq!(DayCells::unpack(&day.pack()), Some(day));

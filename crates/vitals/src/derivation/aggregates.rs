@@ -22,8 +22,13 @@ pub(super) const BEAT_WINDOWS: i64 = 288;
 /// Windows of an hour.
 pub(super) const HOUR_WINDOWS: i64 = 12;
 
-/// Version of the aggregates of all types; the packed form of each begins with a version of its own.
-pub(super) const VERSION: i64 = 1;
+/// Version of the aggregates of a type; their packed form begins with a version of its own.
+pub(super) const fn version_of(data_type: DataType) -> i64 {
+    match data_type {
+        DataType::Activity | DataType::Tests => 2,
+        _ => 1,
+    }
+}
 
 /// Aggregates of `temperature`.
 pub(super) const TEMPERATURE: Derivation =
@@ -85,7 +90,11 @@ const fn aggregates(
     compute: fn(&mut View, &[Windows]) -> Computed,
 ) -> Derivation {
     let work = Work::Windows { aligned: 1, at_once, compute };
-    Derivation { id, version: VERSION, output: Some(Output::Slots), inputs, work, frozen, is_same: is_equal }
+    let version = match inputs[0] {
+        Input::Rows(data_type) => version_of(data_type),
+        _ => 1,
+    };
+    Derivation { id, version, output: Some(Output::Slots), inputs, work, frozen, is_same: is_equal }
 }
 
 /// Of a day of whose rows some are no more: the aggregates before the first row that is left.

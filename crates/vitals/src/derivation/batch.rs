@@ -195,7 +195,7 @@ impl Batch {
     pub fn finish(self) -> Changes {
         let mut view = self.view;
         let ahead_us = std::mem::take(&mut view.ahead_us);
-        let (rows, latest) = view.into_changes(aggregates::VERSION);
+        let (rows, latest) = view.into_changes(aggregates::version_of);
         Changes { rows, latest, ahead_us }
     }
 }

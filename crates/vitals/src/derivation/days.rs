@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use super::need::{Computed, Look, Need};
-use super::output::{DerivedRow, Output, day_and_type, day_of, keys_of_days};
+use super::output::{DerivedRow, Output, day_of, keys_of_days};
 use super::windows::Windows;
 use crate::cells::{CellsByDay, Day, Kept};
-use crate::latest::LatestValues;
+use crate::measured::Measured;
 use crate::registry::DataType;
 use crate::zone::{DAY_US, LocalDay, SECOND_US, WINDOW_US};
 
@@ -115,10 +115,10 @@ impl Days {
         }
     }
 
-    /// Returns the newest values measured in some windows.
-    pub fn newest(&self, windows: &Windows) -> Computed<LatestValues> {
+    /// Returns the newest measurements of some windows.
+    pub fn newest(&self, windows: &Windows) -> Computed<Measured> {
         self.need_vital(windows)?;
-        let mut newest = LatestValues::default();
+        let mut newest = Measured::default();
         for (_, day) in self.by_date.range(days_around(windows)) {
             newest.merge_newer(&day.newest(windows));
         }
@@ -148,9 +148,9 @@ impl Days {
         }
     }
 
-    /// Returns the newest values of the look-back that ends with the last window before another in which something was
+    /// Returns the newest measurements of the look-back that ends with the last window before another in which something was
     /// measured that NEWS scores; `None` when there is no such window.
-    pub fn last_scored(&self, before: i64, look_back: i64) -> Computed<Option<LatestValues>> {
+    pub fn last_scored(&self, before: i64, look_back: i64) -> Computed<Option<Measured>> {
         let last = self.by_date.values().flat_map(Day::scored_windows).filter(|window| *window < before).max();
         match last {
             Some(window) => self.newest(&(window - look_back..before)).map(Some),
@@ -196,11 +196,11 @@ impl Days {
         of_days.filter(move |(_, day)| day.has_cells_in(&windows)).map(|(date, _)| *date)
     }
 
-    /// Returns what is to be stored of the days that have changed: their keys and packed aggregates, `None` without any.
-    pub fn packed(&self) -> impl Iterator<Item = (i64, Option<Vec<u8>>)> + '_ {
+    /// Returns what is to be stored of the days that have changed: the packed aggregates of a type, `None` without any.
+    pub fn packed(&self) -> impl Iterator<Item = ((LocalDay, DataType), Option<Vec<u8>>)> + '_ {
         self.changed.iter().map(|(date, data_type)| {
             let cells = self.by_date.get(date).map(|day| day.pack(*data_type)).unwrap_or_default();
-            (day_and_type(*date, *data_type), (!cells.is_empty()).then_some(cells))
+            ((*date, *data_type), (!cells.is_empty()).then_some(cells))
         })
     }
 }

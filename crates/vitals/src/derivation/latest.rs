@@ -5,7 +5,7 @@
 
 use super::declaration::{Derivation, Input, Work, is_equal};
 use super::need::{Computed, Missing};
-use super::news::vital_intervals;
+use super::news::{changes_of_settings, vital_intervals};
 use super::view::{View, vital_rows};
 use super::vital::{Interval, VITAL_TYPES};
 use super::windows::Windows;
@@ -65,13 +65,16 @@ fn newest(view: &View, rows: &[Vec<Block>]) -> Computed<LatestValues> {
     Ok(latest)
 }
 
-/// Takes note of rows whose time has not come: latest values and NEWS take them then.
+/// Takes note of rows and changes of settings whose time has not come: latest values and NEWS take them then.
 fn note_ahead(view: &mut View, intervals: &[Interval], rows: &[Vec<Block>]) {
-    for (_, blocks) in intervals.iter().zip(rows) {
+    for (interval, blocks) in intervals.iter().zip(rows) {
         for block in blocks {
             let first = block.times_us.partition_point(|time_us| *time_us <= view.not_after_us);
             view.ahead_us.entry(block.data_type).or_default().extend(&block.times_us[first..]);
         }
+        let changes_us = changes_of_settings(view, &interval.0).into_iter().map(|time_ms| time_ms * 1000);
+        let ahead_us: Vec<i64> = changes_us.filter(|time_us| *time_us > view.not_after_us).collect();
+        view.ahead_us.entry(DataType::Activity).or_default().extend(ahead_us);
     }
 }
 
@@ -107,7 +110,7 @@ fn search(view: &View, wanted: [bool; 6]) -> Computed<LatestValues> {
         if complete_on.is_some_and(|complete| date.0 < complete.0 - OVERLAPPING_DAYS) {
             return false;
         }
-        found.merge_newer(&day.newest(&(i64::MIN..limit)));
+        found.merge_newer(&day.newest(&(i64::MIN..limit)).valid);
         if complete_on.is_none() && has_all(&found, wanted) {
             complete_on = Some(date);
         }

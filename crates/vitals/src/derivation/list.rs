@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn versions_that_two_programs_share_are_kept() {
-        let newer = format!("{},figure=1", versions().replace("news=1", "news=2"));
+        let newer = format!("{},figure=1", versions().replace("news=2", "news=3"));
         let common = common_versions(&versions(), &newer);
         assert_eq!(types_to_derive_again(&common), BTreeSet::from([DataType::Activity, DataType::Tests]));
         assert_eq!(common_versions(&versions(), &versions()), versions());

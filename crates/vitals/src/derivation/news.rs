@@ -16,6 +16,7 @@ use super::windows::{Windows, joined};
 use crate::block::Block;
 use crate::cells::{WINDOW_MS, window_of};
 use crate::latest::Timed;
+use crate::measured::Measured;
 use crate::news_timeline::{LOOK_BACK_MS, Moment, NewsEntry, Timeline, moments};
 use crate::registry::DataType;
 use crate::zone::WINDOW_US;
@@ -24,7 +25,7 @@ use crate::zone::WINDOW_US;
 pub const LOOK_BACK_WINDOWS: i64 = LOOK_BACK_MS / WINDOW_MS + 1;
 
 /// Version of the definitions.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// The NEWS history, and the newest score among the latest values.
 pub(super) const NEWS: Derivation = Derivation {
@@ -64,13 +65,28 @@ pub(super) fn vital_intervals(view: &mut View) -> Computed<Vec<Interval>> {
     let touched = view.touched_of(&VITAL_TYPES);
     let reach_of = |windows: &Windows| {
         // A changed measurement is the newest of its kind for up to twelve hours; beyond, entries cannot know of it.
-        let end = windows.end + LOOK_BACK_WINDOWS;
-        Ok(if view.days.has_vitals(&(windows.end..end))? { windows.start..end } else { windows.clone() })
+        let after = windows.end..windows.end + LOOK_BACK_WINDOWS;
+        let is_reached = !changes_of_settings(view, &after).is_empty() || view.days.has_vitals(&after)?;
+        Ok(if is_reached { windows.start..after.end } else { windows.clone() })
     };
     let reached = Missing::gather(touched.iter().map(reach_of))?;
     let intervals: Vec<Interval> = joined(reached).into_iter().map(Interval).collect();
     view.vital_intervals = Some(intervals.clone());
     Ok(intervals)
+}
+
+/// Returns the times in some windows at which settings of NEWS changed, ms.
+pub(super) fn changes_of_settings(view: &View, windows: &Windows) -> Vec<i64> {
+    view.subject.news_settings_changes(windows.start * WINDOW_MS, windows.end * WINDOW_MS - 1)
+}
+
+/// Returns moments with those at which settings changed, in the order of time.
+fn with_changes(mut moments: Vec<Moment>, changes: Vec<i64>) -> Vec<Moment> {
+    moments.extend(changes.into_iter().map(|time_ms| (time_ms, Measured::default())));
+    // What was measured in the millisecond of a change is scored with it.
+    moments.sort_by_key(|(time_ms, measured)| (*time_ms, measured.scored_ms().is_none()));
+    moments.dedup_by_key(|(time_ms, _)| *time_ms);
+    moments
 }
 
 /// What changes among the entries.
@@ -208,21 +224,15 @@ impl Evaluation<'_> {
         self.edit.removed.push((start_ms, end * WINDOW_MS - 1));
 
         let mut last = None;
-        let moments = moments(blocks, self.view.not_after_us);
-        let (inside, after) = moments.split_at(moments.partition_point(|moment| moment.0 < end * WINDOW_MS));
-        for moment in inside.iter().filter(|moment| moment.0 >= start_ms) {
-            last = Some(self.step(&mut timeline, moment));
+        let mut inside = moments(blocks, self.view.not_after_us);
+        let after = inside.split_off(inside.partition_point(|moment| moment.0 < end * WINDOW_MS));
+        inside.retain(|moment| moment.0 >= start_ms);
+        for moment in with_changes(inside, self.changes_of_settings(&(start..end))) {
+            last = self.step(&mut timeline, &moment).or(last);
         }
-        let next = match self.view.days.first_scored(end)? {
-            // The next interval evaluates it.
-            Some(window) if next_start.is_some_and(|next_start| window >= next_start) => None,
-            Some(window) if window == end => after.first().copied(),
-            Some(window) => self.first_moment_of(window)?,
-            None => None,
-        };
-        if let Some(moment) = &next {
+        if let Some(moment) = self.next(end, &after, next_start)? {
             self.edit.removed.push((moment.0, moment.0));
-            last = Some(self.step(&mut timeline, moment));
+            last = self.step(&mut timeline, &moment).or(last);
         }
         let Some(last) = last else { return self.keep_newest_before(start, previous) };
         // An entry that says nothing new is there only because it was the newest; now another is.
@@ -237,10 +247,37 @@ impl Evaluation<'_> {
         Ok(())
     }
 
-    fn step(&mut self, timeline: &mut Timeline, moment: &Moment) -> NewsEntry {
-        let entry = timeline.step(moment, &self.view.subject.news_settings(moment.0));
+    /// Returns the changes of settings in some windows whose time has come, ms.
+    fn changes_of_settings(&self, windows: &Windows) -> Vec<i64> {
+        let mut changes = changes_of_settings(self.view, windows);
+        changes.retain(|time_ms| *time_ms <= self.view.not_after_us.div_euclid(1000));
+        changes
+    }
+
+    /// Evaluates at a moment; not at a change of settings when nothing was measured that is valid then.
+    fn step(&mut self, timeline: &mut Timeline, moment: &Moment) -> Option<NewsEntry> {
+        let (time_ms, measured) = moment;
+        let newest_ms = measured.scored_ms().max(timeline.known.scored_ms())?;
+        if time_ms - newest_ms > LOOK_BACK_MS {
+            return None;
+        }
+        let entry = timeline.step(moment, &self.view.subject.news_settings(*time_ms));
         self.edit.settle(&entry);
-        entry
+        Some(entry)
+    }
+
+    /// Returns the first moment from a window on, unless the next interval evaluates it. `after` are moments of that window.
+    fn next(&self, window: i64, after: &[Moment], next_start: Option<i64>) -> Computed<Option<Moment>> {
+        let measured = match self.view.days.first_scored(window)? {
+            Some(scored) if next_start.is_some_and(|next_start| scored >= next_start) => None,
+            Some(scored) if scored == window => after.first().copied(),
+            Some(scored) => self.first_moment_of(scored)?,
+            None => None,
+        };
+        // Nothing that was measured before is valid at a later change.
+        let changes = self.changes_of_settings(&(window..window + LOOK_BACK_WINDOWS));
+        let found = with_changes(measured.into_iter().collect(), changes).into_iter().next();
+        Ok(found.filter(|(time_ms, _)| next_start.is_none_or(|next_start| *time_ms < next_start * WINDOW_MS)))
     }
 
     /// Returns the first moment of a window, in its rows.
@@ -266,7 +303,9 @@ impl Evaluation<'_> {
         }
         let found = self.view.days.last_scored(window, LOOK_BACK_WINDOWS)?;
         let Some(known) = found else { return Ok(()) };
-        let Some(time_ms) = known.scored_ms() else { return Ok(()) };
+        let Some(measured_ms) = known.scored_ms() else { return Ok(()) };
+        let changes = self.view.subject.news_settings_changes(measured_ms, measured_ms + LOOK_BACK_MS);
+        let time_ms = changes.into_iter().rfind(|time_ms| *time_ms < window * WINDOW_MS).unwrap_or(measured_ms);
         let is_kept = |time_ms| self.edit.put.contains_key(&time_ms) || !self.edit.removes(time_ms);
         if previous.is_some_and(|previous| previous.time_ms >= time_ms && is_kept(previous.time_ms)) {
             return Ok(());

@@ -80,6 +80,23 @@ impl Subject {
         }
     }
 
+    /// Returns the time of the newest change of what NEWS takes from settings, ms.
+    pub fn newest_news_setting_ms(&self) -> Option<i64> {
+        let newest = self.settings.iter().rfind(|setting| setting.name == NEWS_SETTING);
+        newest.map(|setting| setting.valid_from_ms)
+    }
+
+    /// Returns the times between two times (both included, ms) at which what NEWS takes from settings changed, in order.
+    pub fn news_settings_changes(&self, from_ms: i64, to_ms: i64) -> Vec<i64> {
+        let of_news = self.settings.iter().filter(|setting| setting.name == NEWS_SETTING);
+        let mut times: Vec<i64> = of_news.map(|setting| setting.valid_from_ms).collect();
+        times.dedup();
+        times.retain(|time_ms| {
+            (from_ms..=to_ms).contains(time_ms) && self.news_settings(*time_ms) != self.news_settings(time_ms - 1)
+        });
+        times
+    }
+
     /// Returns the body on a day: the weight is the one that was known when the day ended, before the first one that
     /// one; the rest of a body does not change.
     pub fn profile_on(&self, day: LocalDay) -> Profile {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::days::{Days, days_around};
 use super::need::{Answer, Computed, Missing, Need, Rows};
-use super::output::{DerivedRow, Output, day_of};
+use super::output::{DerivedRow, Output, day_and_type, day_of};
 use super::ranges::Ranges;
 use super::subject::Subject;
 use super::vital::{Interval, VITAL_TYPES};
@@ -202,11 +202,11 @@ impl View {
         Ok(compute(&source, nights))
     }
 
-    /// Ends the batch: what changes, with the version of the window aggregates.
-    pub(super) fn into_changes(mut self, version_of_slots: i64) -> (Vec<DerivedRow>, Option<LatestValues>) {
+    /// Ends the batch: what changes, with the version of the window aggregates of a type.
+    pub(super) fn into_changes(mut self, version_of: fn(DataType) -> i64) -> (Vec<DerivedRow>, Option<LatestValues>) {
         let slots: Vec<_> = self.days.packed().collect();
-        for (key, body) in slots {
-            self.changes.insert((Output::Slots, key), (version_of_slots, body));
+        for ((date, data_type), body) in slots {
+            self.changes.insert((Output::Slots, day_and_type(date, data_type)), (version_of(data_type), body));
         }
         let row = |((output, key), (version, body))| DerivedRow { output, key, version, body };
         (self.changes.into_iter().map(row).collect(), self.latest)

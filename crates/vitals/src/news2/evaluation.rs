@@ -87,6 +87,16 @@ pub const PRESSURE_AGE_LIMIT_MS: i64 = 12 * 3_600_000;
 /// How old the other measurements may be at T, in milliseconds; exactly this is still fresh.
 pub const AGE_LIMIT_MS: i64 = 30 * 60_000;
 
+impl Parameter {
+    /// Returns how old a measurement of the parameter may be at T, ms.
+    pub fn age_limit_ms(self) -> i64 {
+        match self {
+            Parameter::BloodPressure => PRESSURE_AGE_LIMIT_MS,
+            _ => AGE_LIMIT_MS,
+        }
+    }
+}
+
 /// Whether a measurement entered the score, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Availability {

@@ -25,9 +25,9 @@ described! {
     pub struct HeartRateSlot {
         /// Whether most rows were measured on the wrist.
         pub is_wearing: bool = true,
-        /// Whether the bracelet was charging in most rows.
+        /// Whether the bracelet was charging in most of the rows that report it.
         pub is_charging: bool = false,
-        /// Whether the battery was at 15 % or less in most rows.
+        /// Whether the battery was at 15 % or less in most of the rows that report it.
         pub is_low_battery: bool = false,
         /// Start.
         pub timestamp: EpochMs = 1763600100000,
@@ -47,9 +47,9 @@ described! {
     pub struct RespirationRateSlot {
         /// Whether most rows were measured on the wrist.
         pub is_wearing: bool = true,
-        /// Whether the bracelet was charging in most rows.
+        /// Whether the bracelet was charging in most of the rows that report it.
         pub is_charging: bool = false,
-        /// Whether the battery was at 15 % or less in most rows.
+        /// Whether the battery was at 15 % or less in most of the rows that report it.
         pub is_low_battery: bool = false,
         /// Start.
         pub timestamp: EpochMs = 1763600100000,
@@ -69,9 +69,9 @@ described! {
     pub struct Spo2Slot {
         /// Whether most rows were measured on the wrist.
         pub is_wearing: bool = true,
-        /// Whether the bracelet was charging in most rows.
+        /// Whether the bracelet was charging in most of the rows that report it.
         pub is_charging: bool = false,
-        /// Whether the battery was at 15 % or less in most rows.
+        /// Whether the battery was at 15 % or less in most of the rows that report it.
         pub is_low_battery: bool = false,
         /// Start.
         pub timestamp: EpochMs = 1763600100000,
@@ -91,9 +91,9 @@ described! {
     pub struct TemperatureSlot {
         /// Whether most rows were measured on the wrist.
         pub is_wearing: bool = true,
-        /// Whether the bracelet was charging in most rows.
+        /// Whether the bracelet was charging in most of the rows that report it.
         pub is_charging: bool = false,
-        /// Whether the battery was at 15 % or less in most rows.
+        /// Whether the battery was at 15 % or less in most of the rows that report it.
         pub is_low_battery: bool = false,
         /// Start.
         pub timestamp: EpochMs = 1763600100000,

@@ -122,7 +122,7 @@ pub(super) async fn give_back(core: &Core, claim: Claim, now_ms: i64) {
 /// Plans a batch.
 pub(super) fn begin(input: Input) -> (Plan, Batch) {
     let Input { mut due, seen, subject, kept_from_us, now_ms } = input;
-    let ahead = marks_of_ahead(&seen, now_ms);
+    let ahead = marks_of_ahead(&seen, &subject, now_ms);
     due.extend(&ahead);
     let mut plan = Plan::of(due, &kept_from_us);
     // No store has these marks: where the batch does not come so far, they are to be kept for the next one.
@@ -144,11 +144,12 @@ fn not_after_us(now_ms: i64) -> i64 {
     (now_ms + AHEAD_MS) * 1000 + 999
 }
 
-/// Returns marks of what lies between now and latest values whose time has not come: the clock was ahead when they were
-/// taken for good, and is right again. What was derived of those rows is taken back until their time comes.
-fn marks_of_ahead(seen: &LatestValues, now_ms: i64) -> Vec<DueRange> {
+/// Returns marks of what lies between now and latest values or changes of settings whose time has not come: the clock was
+/// ahead when they were taken for good, and is right again. What was derived of them is taken back until their time comes.
+fn marks_of_ahead(seen: &LatestValues, subject: &Subject, now_ms: i64) -> Vec<DueRange> {
     let not_after_us = not_after_us(now_ms);
     let newest = seen.signs().into_iter().chain([seen.news_score]).flatten().map(|timed| timed.timestamp_ms).max();
+    let newest = newest.max(subject.newest_news_setting_ms());
     let Some(last_us) = newest.map(|time_ms| time_ms * 1000 + 999).filter(|last_us| *last_us > not_after_us) else {
         return Vec::new();
     };

@@ -1,4 +1,4 @@
-//! `data_dictionary.csv`: what each column means, and in which unit.
+//! `data_dictionary.csv`: what each column means, in which unit, and which of its values means "no value".
 
 use vitals::registry::Declaration;
 
@@ -7,26 +7,27 @@ use super::request::ArchiveFormat;
 /// Returns the file, for some types as they are written in a format: CSV has milliseconds and a local date, Parquet
 /// microseconds and the zone.
 pub(super) fn data_dictionary(types: &[&Declaration], format: ArchiveFormat) -> Vec<u8> {
-    let mut text = String::from("type,column,unit,meaning\n");
+    let mut text = String::from("type,column,unit,meaning,no_value\n");
     for declaration in types {
         let name = declaration.name;
         if format == ArchiveFormat::Csv {
-            push_line(&mut text, [name, "timestamp", "ms", "time of the sample, milliseconds since 1970 UTC"]);
-            push_line(&mut text, [name, "date", "", "the same as local date and time with the offset from UTC"]);
+            push_line(&mut text, [name, "timestamp", "ms", "time of the sample, milliseconds since 1970 UTC", ""]);
+            push_line(&mut text, [name, "date", "", "the same as local date and time with the offset from UTC", ""]);
         } else {
-            push_line(&mut text, [name, "timestamp", "us", "time of the sample, microseconds since 1970 UTC"]);
+            push_line(&mut text, [name, "timestamp", "us", "time of the sample, microseconds since 1970 UTC", ""]);
         }
         for column in declaration.columns {
-            push_line(&mut text, [name, column.name, column.unit, &column.description()]);
+            let no_value = column.no_value.map(|none| none.to_string()).unwrap_or_default();
+            push_line(&mut text, [name, column.name, column.unit, &column.description(), &no_value]);
         }
         if format == ArchiveFormat::Parquet {
-            push_line(&mut text, [name, "zone", "", "IANA time zone of the sample's local time"]);
+            push_line(&mut text, [name, "zone", "", "IANA time zone of the sample's local time", ""]);
         }
     }
     text.into_bytes()
 }
 
-fn push_line(text: &mut String, cells: [&str; 4]) {
+fn push_line(text: &mut String, cells: [&str; 5]) {
     for (position, cell) in cells.into_iter().enumerate() {
         if position > 0 {
             text.push(',');
@@ -58,7 +59,7 @@ mod tests {
             assert!(text.contains("\nrr-interval,rr,ms,"), "{text}");
             assert!(text.contains(&format!("\nrr-interval,{first},")), "{text}");
             assert!(text.contains(&format!("\nrr-interval,{other},")), "{text}");
-            assert!(text.contains("\nactivity,bpm,/min,heart rate; 0 means no value\n"), "{text}");
+            assert!(text.contains("\nactivity,bpm,/min,heart rate; 0 means no value,0\n"), "{text}");
         }
     }
 

@@ -11,6 +11,7 @@ mod csv_files;
 mod dictionary;
 mod file_name;
 mod filling;
+mod listed;
 mod local_range;
 mod manifest;
 mod parquet_files;
@@ -24,6 +25,7 @@ use boxed_futures::boxed_futures;
 use store::{EXPORT_KIND, ExportId, ExportQueue, ExportState, ExportTurn, NewExport, PatientId};
 
 pub use counts::EndedExports;
+pub use listed::{ExportFilter, ListedExport};
 pub use request::{ArchiveCompression, ArchiveFormat, ExportRequest};
 
 use crate::core::access::Researcher;

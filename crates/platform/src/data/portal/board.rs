@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use boxed_futures::boxed_futures;
 use runtime::HashMap;
-use store::{GroupCode, HealthPatient, PatientId, SlotRow};
+use store::{GroupCode, HealthPatient, Patient, PatientId, SlotRow};
 use vitals::cells::{ActivityCell, DayCells, WINDOW_MS, window_of};
 use vitals::registry::DataType;
 use vitals::zone::{LocalClock, LocalDay};
@@ -46,21 +46,25 @@ impl ReadOfMany for BoardRows<'_> {
         }
         let (mut found, from_ms) = (if_sound(found)?, first_window_of(self.0.core.now_ms()) * WINDOW_MS);
         let row_of = |uuid: &PatientId| {
+            let known = found.remove(uuid);
+            if known.as_ref().is_some_and(Patient::is_voucher) {
+                return None;
+            }
             // Who it is can be read where it is the measurements that are damaged.
-            let name = found.remove(uuid).map_or_else(
+            let name = known.map_or_else(
                 || uuid.to_string(),
                 |patient| name_of(&Person::from_json(&patient.person).unwrap_or_default(), &patient.voucher_code),
             );
-            BoardRow { name, is_unreadable: true, ..BoardRow::empty(uuid.clone(), from_ms) }
+            Some(BoardRow { name, is_unreadable: true, ..BoardRow::empty(uuid.clone(), from_ms) })
         };
-        Ok(patient.uuids().iter().map(row_of).collect())
+        Ok(patient.uuids().iter().filter_map(row_of).collect())
     }
 }
 
 #[boxed_futures]
 impl Data {
     /// The board's rows of patients, in their order. Best called with [`crate::ROWS_AT_ONCE`]; who has been removed
-    /// meanwhile is left out. A patient with damaged stored data has a row that says so, and costs nobody else
+    /// meanwhile is left out, and so are unused vouchers. A patient with damaged stored data has a row that says so, and costs nobody else
     /// theirs.
     pub async fn board_rows(&self, patients: Readable<Vec<PatientId>>) -> Result<Vec<BoardRow>> {
         self.read_each(patients, &BoardRows(self)).await
@@ -80,8 +84,8 @@ impl Data {
         let mut recent = self.recent(patients, &bodies).await?;
         let mut rows = Vec::with_capacity(uuids.len());
         for uuid in uuids {
-            // Erased between the list of members and this read.
-            let Some(patient) = persons.remove(uuid) else { continue };
+            // None was erased between the list of members and this read. An unused voucher is no patient yet.
+            let Some(patient) = persons.remove(uuid).filter(|patient| !patient.is_voucher()) else { continue };
             let person = Person::from_json(&patient.person)?;
             let latest = latest.remove(uuid).unwrap_or_default();
             let news = news.remove(uuid).map(|mut entry| {

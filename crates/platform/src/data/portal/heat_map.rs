@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use boxed_futures::boxed_futures;
-use store::{GroupCode, LocalQuarter, PatientId, TallyRow};
+use store::{GroupCode, LocalQuarter, Patient, PatientId, TallyRow};
 use vitals::registry::{DataType, Role};
 use vitals::zone::{DAY_US, LocalClock, LocalDay, QUARTER_US, SECOND_US};
 
@@ -80,7 +80,7 @@ impl Data {
         self.people.readable_members(researcher, group_code).await
     }
 
-    /// The days of patients, in their order. Who cannot be read has days without a percentage, and says so.
+    /// The days of patients, in their order, without unused vouchers. Who cannot be read has days without a percentage, and says so.
     pub async fn heat_map(
         &self,
         patients: Readable<Vec<PatientId>>,
@@ -89,7 +89,9 @@ impl Data {
     ) -> Result<Vec<PatientDays>> {
         let columns = PatientColumns { person: true, profile: true, device: false, latest_values: false };
         let mut all = Vec::with_capacity(patients.uuids().len());
-        for row in self.patient_rows(patients, columns).await? {
+        let rows = self.patient_rows(patients, columns).await?;
+        // An unused voucher is no patient yet.
+        for row in rows.into_iter().filter(|row| !row.patient.as_ref().is_some_and(Patient::is_voucher)) {
             let days = match self.days_of_row(&row, first, last).await {
                 Err(error) if error.is_unavailable() => return Err(error),
                 Err(error) => {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use store::{Claim, JobFailure, JobLease, JobSubject, NEVER_MS, NodeId};
+use store::{Claim, HeldJob, JobFailure, JobLease, JobSubject, NEVER_MS, NodeId};
 
 use super::job::{Kind, Turn};
 use crate::core::Core;
@@ -45,8 +45,8 @@ pub(super) async fn give_patient_back(core: &Core, claim: Claim) -> store::Resul
     core.health().prolong_claim(claim, core.now_ms()).await
 }
 
-/// Prolongs all other leases of a node; returns what it still holds, as kind, subject and token.
-pub(super) async fn prolong(core: &Core, node: &NodeId) -> store::Result<Vec<(String, JobSubject, i64)>> {
+/// Prolongs all other leases of a node; returns what it still holds.
+pub(super) async fn prolong(core: &Core, node: &NodeId) -> store::Result<Vec<HeldJob>> {
     core.health().prolong_jobs(node, core.now_ms() + LEASE_MS).await
 }
 

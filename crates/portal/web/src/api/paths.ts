@@ -41,6 +41,7 @@ export const dayCompliance = (uuids: string[], dates: string[]) =>
   `${API}/patients/${anyOf(uuids)}/compliance/${anyOf(dates)}`;
 
 export const createExport = (uuid: string) => `${API}/create-export/${part(uuid)}`;
+export const exports = (code: string) => `${API}/exports?group=${part(code)}`;
 export const exportStatus = (id: string) => `${API}/export/${part(id)}`;
 export const afRecords = (uuid: string) => `${API}/create-afib-export/${part(uuid)}`;
 

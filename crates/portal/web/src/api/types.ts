@@ -105,14 +105,21 @@ export interface Voucher {
   _id: string;
 }
 
+/** A bracelet of the inventory, or one that syncs have named. */
 export interface Bracelet {
-  id: string;
+  /** Of one whose record one may change. */
+  id?: string;
   serial_number: string;
-  device_type: string;
+  registered: boolean;
+  device_type?: string;
   firmware_version?: string | null;
-  created_at: string;
+  created_at?: string;
   /** Who wears it. */
   patient_uuid?: string | null;
+  /** Whose sync last named it. */
+  seen_on?: string;
+  updated_at?: string;
+  battery_level?: number;
 }
 
 export interface Alarm {
@@ -134,6 +141,20 @@ export interface Export {
   id: string;
   status: "in_progress" | "done" | "failed";
   downloadUrl?: string;
+  error?: string;
+}
+
+/** An export in the list of one's own. */
+export interface ListedExport {
+  id: string;
+  status: "in_progress" | "done" | "failed";
+  patient: string;
+  created_at: string;
+  types: string[];
+  client_date_from: string;
+  client_date_to: string;
+  format: "csv" | "parquet";
+  bytes?: number;
   error?: string;
 }
 

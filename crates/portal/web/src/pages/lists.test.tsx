@@ -127,6 +127,7 @@ test("a bracelet names who wears it, and only a free one can be removed", async 
   const one = (id: string, patient_uuid: string | null) => ({
     id,
     serial_number: id,
+    registered: true,
     device_type: "bracelet",
     created_at: "2026-11-01T00:00:00Z",
     patient_uuid,
@@ -141,6 +142,30 @@ test("a bracelet names who wears it, and only a free one can be removed", async 
   await screen.press(screen.all("button").find((one) => textOf(one) === "Remove")!);
   await screen.submit();
   assert.equal(sent("DELETE")[0]!.path, "/integration/v1/bracelets/SN%2F2");
+});
+
+test("bracelets that only syncs have named are shown and can be registered", async () => {
+  const seen = { seen_on: "u1", updated_at: new Date(NOW).toISOString(), battery_level: 83 };
+  server.on("GET", /bracelets$/, () => [
+    { ...seen, serial_number: "SN-8", registered: false },
+    { ...seen, serial_number: "SN-9", registered: true },
+  ]);
+  server.on("GET", /ABC\/patients/, () => [patient("u1", { first_name: "Ada", last_name: "B" })]);
+  server.on("POST", /bracelets$/, () => ({ id: "b8", serial_number: "SN-8", registered: true }));
+  await show(<BraceletsPage />);
+  assert.match(screen.text, /SN-8Not registeredAda B, now83 %/);
+  assert.match(screen.text, /SN-9Registered elsewhereAda B/);
+  const buttons = ["Register", "Edit", "Remove"].map((name) =>
+    screen.all("button").filter((one) => textOf(one) === name),
+  );
+  assert.deepEqual(
+    buttons.map((found) => found.length),
+    [1, 0, 0],
+    "what is registered elsewhere is somebody else's",
+  );
+  await screen.press(buttons[0]![0]!);
+  await screen.submit();
+  assert.equal((sent("POST")[0]!.body as { serial_number: string }).serial_number, "SN-8");
 });
 
 const entry = (id: string, more: object = {}) => ({

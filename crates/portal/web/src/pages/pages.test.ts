@@ -69,8 +69,8 @@ test("an export waits for its time, then runs to its end", () => {
   const other = job({ key: "b", state: "in_progress" });
   assert.equal(nextToSend([other, early], 99), undefined);
   assert.equal(nextToSend([other, early], 100), early);
-  const done = answered(early, { id: "e1", status: "done", downloadUrl: "x" });
-  assert.deepEqual([done.id, done.state, done.not_before], ["e1", "done", undefined]);
+  const done = answered(early, { id: "e1", status: "done", downloadUrl: "x" }, 7);
+  assert.deepEqual([done.id, done.state, done.not_before, done.begun_at], ["e1", "done", undefined, 7]);
   assert.deepEqual(progress([done, other, job({ state: "failed" })]), { ended: 2, all: 3 });
 });
 

@@ -9,7 +9,6 @@ use super::operate::Operate;
 use super::password::PasswordSource;
 use crate::failure::Failure;
 use crate::values::{Until, iso, parse_until};
-use crate::wiring::Expected;
 
 /// What an account may do, as the command line has it.
 #[derive(Clone, Copy, ValueEnum)]
@@ -45,11 +44,6 @@ pub struct CreateAccount {
 }
 
 impl Operate for CreateAccount {
-    /// The first account comes before the first start of the service.
-    fn expected(&self) -> Expected {
-        Expected::DatabasesOrNothing
-    }
-
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
         let new = NewAccount {
             email: self.email,

@@ -25,9 +25,15 @@ impl Operate for ErasePatient {
     }
 
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
-        let receipt = platform.people.erase_patient_as_operator(&PatientId::new(self.patient.to_string())).await?;
+        let patient = PatientId::new(self.patient.to_string());
+        platform.people.erase_patient_as_operator(&patient).await?;
         // Where the databases are files, nobody else may come to rewrite them: the service may not be running.
         platform.upkeep.overwrite_erased().await?;
-        Ok(json!({"uuid": receipt.uuid, "erased_at": iso(receipt.erased_ms), "counts": receipt.counts}))
+        let receipt = platform.people.erase_patient_as_operator(&patient).await?;
+        let remains =
+            receipt.remains.iter().map(|left| json!({"where": left.place.name(), "until": left.until_ms.map(iso)}));
+        let remains: Vec<Value> = remains.collect();
+        Ok(json!({"uuid": receipt.uuid, "erased_at": iso(receipt.erased_ms), "counts": receipt.counts,
+            "remains": remains}))
     }
 }

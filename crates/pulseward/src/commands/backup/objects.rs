@@ -10,8 +10,8 @@ use store::ListedObject;
 use store::backup::NamedObject;
 
 use super::manifest::{FileList, ListedFile};
-use crate::commands::simulate::progress_bar;
 use crate::failure::Failure;
+use crate::progress::progress_bar;
 
 /// The folder of a backup that objects lie in.
 pub const OBJECTS: &str = "objects";

@@ -15,7 +15,8 @@ const FULL_ROWS: u64 = 100_000;
 pub struct Batch {
     head: String,
     columns: Vec<Option<Column>>,
-    rows: u64,
+    /// The line of each row.
+    lines: Vec<u64>,
     bytes: usize,
 }
 
@@ -38,11 +39,11 @@ impl Batch {
             Some(Column { name, is_number, is_text, cells: String::new() })
         });
         let head = format!("{{{zone}\"data\":{{\"{}\":{{", data_type.name());
-        Batch { head, columns: columns.collect(), rows: 0, bytes: 0 }
+        Batch { head, columns: columns.collect(), lines: Vec::new(), bytes: 0 }
     }
 
-    /// Adds a row. An error says which cell cannot be sent; the service judges whether a value fits its column.
-    pub fn push(&mut self, record: &StringRecord) -> Result<(), String> {
+    /// Adds the row of a line. An error says which cell cannot be sent; the service judges whether a value fits its column.
+    pub fn push(&mut self, record: &StringRecord, line: u64) -> Result<(), String> {
         for (column, cell) in self.columns.iter_mut().zip(record) {
             let Some(column) = column else { continue };
             let before = column.cells.len();
@@ -53,22 +54,22 @@ impl Batch {
             push_cell(column, if column.is_text { cell } else { cell.trim() })?;
             self.bytes += column.cells.len() - before;
         }
-        self.rows += 1;
+        self.lines.push(line);
         Ok(())
     }
 
     /// Rows in it.
     pub fn rows(&self) -> u64 {
-        self.rows
+        self.lines.len() as u64
     }
 
     /// Returns whether it is time to send it.
     pub fn is_full(&self) -> bool {
-        self.bytes >= FULL_BYTES || self.rows >= FULL_ROWS
+        self.bytes >= FULL_BYTES || self.rows() >= FULL_ROWS
     }
 
-    /// Returns the body of a sync with all rows; the batch is empty afterwards.
-    pub fn take(&mut self) -> Vec<u8> {
+    /// Returns the body of a sync with all rows, and the line of each; the batch is empty afterwards.
+    pub fn take(&mut self) -> (Vec<u8>, Vec<u64>) {
         let mut body = self.head.clone();
         for (position, column) in self.columns.iter_mut().flatten().enumerate() {
             if position > 0 {
@@ -80,8 +81,8 @@ impl Batch {
             column.cells.clear();
         }
         body.push_str("}}}");
-        (self.rows, self.bytes) = (0, 0);
-        body.into_bytes()
+        self.bytes = 0;
+        (body.into_bytes(), std::mem::take(&mut self.lines))
     }
 }
 
@@ -113,7 +114,7 @@ mod tests {
     }
 
     fn push(batch: &mut Batch, cells: &[&str]) -> Result<(), String> {
-        batch.push(&StringRecord::from(cells))
+        batch.push(&StringRecord::from(cells), 7)
     }
 
     #[test]
@@ -123,19 +124,19 @@ mod tests {
         push(&mut batch, &["1763600060000", "y", ""]).unwrap();
         assert_eq!(batch.rows(), 2);
         assert_eq!(
-            String::from_utf8(batch.take()).unwrap(),
+            String::from_utf8(batch.take().0).unwrap(),
             r#"{"time_zone":"Europe/Zurich","data":{"temperature":{"timestamp":[1763600000000.123,1763600060000],"temp_sk1":[33.50,null]}}}"#
         );
         assert_eq!(batch.rows(), 0);
         push(&mut batch, &["1", "", "2"]).unwrap();
-        assert!(String::from_utf8(batch.take()).unwrap().contains(r#""timestamp":[1],"temp_sk1":[2]"#));
+        assert!(String::from_utf8(batch.take().0).unwrap().contains(r#""timestamp":[1],"temp_sk1":[2]"#));
     }
 
     #[test]
     fn codes_and_notes_are_texts() {
         let mut batch = batch(DataType::Tests, &["timestamp", "test_type", "value", "note"]);
         push(&mut batch, &["1", "heart_rate", "61", "he said \"fine\""]).unwrap();
-        let body: Value = serde_json::from_slice(&batch.take()).unwrap();
+        let body: Value = serde_json::from_slice(&batch.take().0).unwrap();
         assert_eq!(body["data"]["tests"]["test_type"], json!(["heart_rate"]));
         assert_eq!(body["data"]["tests"]["note"], json!(["he said \"fine\""]));
     }
@@ -147,7 +148,7 @@ mod tests {
         for text in texts {
             push(&mut batch, &[" 1 ", " heart_rate", "61 ", text]).unwrap();
         }
-        let body: Value = serde_json::from_slice(&batch.take()).unwrap();
+        let body: Value = serde_json::from_slice(&batch.take().0).unwrap();
         assert_eq!(body["data"]["tests"]["note"], json!(texts));
         assert_eq!(body["data"]["tests"]["test_type"][6], json!("heart_rate"));
         assert_eq!(body["data"]["tests"]["value"][6], json!(61));
@@ -166,7 +167,7 @@ mod tests {
         let mut batch = batch(DataType::Activity, &["timestamp", "bpm"]);
         let row = StringRecord::from(vec!["1763600000000", "61"]);
         while !batch.is_full() {
-            batch.push(&row).unwrap();
+            batch.push(&row, 2).unwrap();
         }
         assert_eq!(batch.rows(), FULL_ROWS);
     }

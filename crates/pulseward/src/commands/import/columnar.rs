@@ -29,6 +29,8 @@ pub struct Streams {
     path: PathBuf,
     reader: ParquetRecordBatchReader,
     rows: u64,
+    /// Rows that were read.
+    read: u64,
     zones: RowZones,
 }
 
@@ -36,6 +38,8 @@ pub struct Streams {
 pub struct Stream {
     /// How many.
     pub rows: u64,
+    /// The number of the first one in its file, from 1.
+    pub first_row: u64,
     /// The stream.
     pub bytes: Vec<u8>,
 }
@@ -46,7 +50,12 @@ impl Streams {
         let found = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| not_parquet(path, &error))?;
         let rows = u64::try_from(found.metadata().file_metadata().num_rows()).unwrap_or(0);
         let reader = found.with_batch_size(ROWS).build().map_err(|error| not_parquet(path, &error))?;
-        Ok(Streams { path: path.to_owned(), reader, rows, zones })
+        Ok(Streams { path: path.to_owned(), reader, rows, read: 0, zones })
+    }
+
+    /// Returns what the file is called in messages.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Returns how many rows the file has.
@@ -62,7 +71,9 @@ impl Streams {
             let batch = if self.zones == RowZones::Kept { batch } else { without_zones(&batch)? };
             let mut writer = StreamWriter::try_new(Vec::new(), batch.schema_ref())?;
             writer.write(&batch)?;
-            Ok(Stream { rows: batch.num_rows() as u64, bytes: writer.into_inner()? })
+            let (rows, first_row) = (batch.num_rows() as u64, self.read + 1);
+            self.read += rows;
+            Ok(Stream { rows, first_row, bytes: writer.into_inner()? })
         });
         encoded.map(Some).map_err(|error| not_parquet(&self.path, &error))
     }
@@ -112,9 +123,9 @@ mod tests {
         let rows = ROWS + 7;
         for (zones, columns) in [(RowZones::Kept, &["timestamp", ZONE][..]), (RowZones::LeftOut, &["timestamp"])] {
             let mut streams = Streams::read(file(rows as i64), Path::new("a.parquet"), zones).unwrap();
-            for expected in [ROWS, 7] {
+            for (first, expected) in [(1, ROWS), (ROWS + 1, 7)] {
                 let stream = streams.next().unwrap().unwrap();
-                assert_eq!(stream.rows, expected as u64);
+                assert_eq!((stream.first_row, stream.rows), (first as u64, expected as u64));
                 assert_eq!(
                     columns_and_rows(&stream),
                     (columns.iter().map(|name| (*name).to_owned()).collect(), expected)

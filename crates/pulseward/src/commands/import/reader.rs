@@ -72,6 +72,16 @@ impl<'bytes> Rows<'bytes> {
         Ok(more.then_some(record))
     }
 
+    /// Returns what the file is called in messages.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the line in which the row read last begins.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
     /// Returns an error that names the line of the row read last.
     pub fn at_this_line(&self, reason: &str) -> Failure {
         Failure::Other(format!("{}, line {}: {reason}", self.path.display(), self.line))

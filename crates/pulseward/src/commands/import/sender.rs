@@ -10,6 +10,7 @@ use serde_json::Value;
 use vitals::registry::DataType;
 
 use super::compression::Compression;
+use super::rejections::Rejection;
 use crate::failure::Failure;
 use crate::service::ServiceOptions;
 
@@ -38,17 +39,30 @@ impl Counts {
         self.duplicate += answer.duplicate;
         self.rejected += answer.rejected;
     }
+}
 
+/// Outcome of a sync.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// How many.
+    pub counts: Counts,
+    /// The first of those that are not valid.
+    pub rejections: Vec<Rejection>,
+}
+
+impl Answer {
     fn of(answer: &Value) -> Self {
-        let mut counts = Counts::default();
+        let (mut counts, mut rejections) = (Counts::default(), Vec::new());
         for one in answer["types"].as_object().into_iter().flat_map(|types| types.values()) {
             let count = |name: &str| one[name].as_u64().unwrap_or(0);
             // What is stored now and was not before, from the view of who imports.
             counts.stored += count("stored") + count("replaced");
             counts.duplicate += count("duplicate");
             counts.rejected += count("rejected");
+            // What cannot be read of an answer of 200 is no reason to fail: the rows are stored.
+            rejections.extend(serde_json::from_value::<Vec<Rejection>>(one["errors"].clone()).unwrap_or_default());
         }
-        counts
+        Answer { counts, rejections }
     }
 }
 
@@ -71,7 +85,7 @@ impl Sender {
     }
 
     /// Sends the JSON of a sync.
-    pub async fn send(&self, body: Vec<u8>) -> Result<Counts, Failure> {
+    pub async fn send(&self, body: Vec<u8>) -> Result<Answer, Failure> {
         self.send_with(self.client.post(&self.address).header(CONTENT_TYPE, "application/json"), body).await
     }
 
@@ -81,7 +95,7 @@ impl Sender {
         data_type: DataType,
         zone: Option<&str>,
         body: Vec<u8>,
-    ) -> Result<Counts, Failure> {
+    ) -> Result<Answer, Failure> {
         let address = format!("{}/{}", self.address, data_type.name());
         let mut request = self.client.post(address).header(CONTENT_TYPE, "application/vnd.apache.arrow.stream");
         if let Some(zone) = zone {
@@ -91,7 +105,7 @@ impl Sender {
     }
 
     /// Sends a body until the service has taken it or refuses it for good.
-    async fn send_with(&self, request: RequestBuilder, body: Vec<u8>) -> Result<Counts, Failure> {
+    async fn send_with(&self, request: RequestBuilder, body: Vec<u8>) -> Result<Answer, Failure> {
         let body = Bytes::from(self.pack(body).map_err(|error| Failure::io("compress a sync", error))?);
         let mut request = request.bearer_auth(&self.bearer).body(body);
         request = match self.compression {
@@ -108,7 +122,7 @@ impl Sender {
                 return Err(Failure::Other("a sync cannot be sent twice".into()));
             };
             let wait = match self.client.execute(again).await {
-                Ok(response) if response.status().is_success() => return Ok(Counts::of(&response.json().await?)),
+                Ok(response) if response.status().is_success() => return Ok(Answer::of(&response.json().await?)),
                 // The same rows again are duplicates at worst, so trying again is safe whatever became of the first
                 // try.
                 Ok(response) if tries < TRIES && passes(response.status()) => retry_after(&response),
@@ -162,11 +176,15 @@ mod tests {
     #[test]
     fn answers_are_added_up_over_types() {
         let answer = json!({"types": {
-            "activity": {"stored": 3, "duplicate": 1, "replaced": 2, "rejected": 4},
+            "activity": {"stored": 3, "duplicate": 1, "replaced": 2, "rejected": 4,
+                "errors": [{"index": 7, "column": "bpm", "reason": "out of range"}]},
             "sleep": {"stored": 1}
         }});
+        let answer = Answer::of(&answer);
+        let (column, reason) = ("bpm".to_owned(), "out of range".to_owned());
+        assert_eq!(answer.rejections, [Rejection { index: 7, column, reason }]);
         let mut counts = Counts::default();
-        counts.add(11, Counts::of(&answer));
+        counts.add(11, answer.counts);
         assert_eq!(counts, Counts { rows: 11, stored: 6, duplicate: 1, rejected: 4 });
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use futures::Stream;
 use reqwest::Client;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::service::ServiceOptions;
@@ -17,6 +17,7 @@ pub(super) struct Listing {
     token: String,
     since: Option<String>,
     ended: bool,
+    open: Vec<Open>,
     unreadable: BTreeSet<String>,
 }
 
@@ -34,8 +35,19 @@ struct Page {
     files: Vec<File>,
     next_since: String,
     more: bool,
+    /// A service of before has no list of them.
+    #[serde(default)]
+    open: Vec<Open>,
     #[serde(default)]
     unreadable: Vec<String>,
+}
+
+/// From when on rows of a type are not in files yet.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct Open {
+    #[serde(rename = "type")]
+    pub data_type: String,
+    pub from: String,
 }
 
 impl Listing {
@@ -49,7 +61,7 @@ impl Listing {
         let (client, token) = (service.client()?.build()?, token.to_owned());
         service.reach(&client).await?;
         let address = format!("{}/integration/v1/groups/{group}/lake", service.url.trim_end_matches('/'));
-        Ok(Listing { client, address, token, since, ended: false, unreadable: BTreeSet::new() })
+        Ok(Listing { client, address, token, since, ended: false, open: Vec::new(), unreadable: BTreeSet::new() })
     }
 
     /// The next page; none at the end.
@@ -70,6 +82,7 @@ impl Listing {
         let page: Page = response.json().await?;
         self.since = Some(page.next_since);
         self.ended = !page.more;
+        self.open = page.open;
         self.unreadable.extend(page.unreadable);
         Ok(Some(page.files))
     }
@@ -77,6 +90,11 @@ impl Listing {
     /// How far the listing is.
     pub(super) fn since(&self) -> Option<&str> {
         self.since.as_deref()
+    }
+
+    /// What is not in files yet, as the last page has it.
+    pub(super) fn still_open(&self) -> &[Open] {
+        &self.open
     }
 
     /// Patients who have files that could not be listed: what is stored about them is damaged.

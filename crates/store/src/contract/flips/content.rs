@@ -142,7 +142,8 @@ async fn derive(health: &HealthDb, name: &str) {
         LatestValues { heart_rate, ..LatestValues::default() }
     };
     for at in 0..20_i64 {
-        let entry = NewsEntry::at(FIRST_DAY_US / 1000 + at * 300_000, &latest(60.0), &SettingsAt::default(), None);
+        let entry =
+            NewsEntry::at(FIRST_DAY_US / 1000 + at * 300_000, &latest(60.0).into(), &SettingsAt::default(), None);
         rows.push(row(Output::News, entry.time_ms, serde_json::to_vec(&entry).expect("an entry")));
     }
     let seen = health.stored_latest(&patient).await.expect("values");

@@ -88,7 +88,7 @@ fn table(file: &Connection, name: String) -> Result<Table> {
     let mut rows = statement.query([&name])?;
     let mut columns = Vec::new();
     while let Some(row) = rows.next()? {
-        let (column, declared): (String, String) = (row.get(0)?, row.get(1)?);
+        let (column, declared): (String, String) = (row.get("name")?, row.get("type")?);
         let column_type = ColumnType::declared(&declared)
             .ok_or_else(|| StoreError::Damaged(format!("{name}.{column} is a {declared}, which no schema has")))?;
         columns.push(Column { name: column, column_type });

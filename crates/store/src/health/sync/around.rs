@@ -22,20 +22,21 @@ use crate::texts::sql;
 // A constant number of parameters makes one text, which every connection has prepared.
 const TYPES_AT_ONCE: usize = 4;
 
+/// What follows the columns of a chunk in both statements.
 macro_rules! rows_around {
     () => {
-        concat!("SELECT CAST(1 AS BIGINT), data_type, ", chunk_columns!(), ", CAST(NULL AS TEXT) FROM chunk
+        ", CAST(NULL AS TEXT) FROM chunk
             WHERE patient = $1 AND data_type IN ($2, $3, $4, $5) AND last_us >= $6 AND last_us <= $7 AND first_us <= $8
         UNION ALL SELECT 2, data_type, period_start_us, first_us, last_us, generation, 0, CAST(NULL AS BIGINT),
-            CAST(NULL AS BYTEA), path FROM segment WHERE patient = $1 AND data_type IN ($2, $3, $4, $5) AND last_us >= $6 AND first_us <= $8")
+            CAST(NULL AS BYTEA), path FROM segment WHERE patient = $1 AND data_type IN ($2, $3, $4, $5) AND last_us >= $6 AND first_us <= $8"
     };
 }
 
 sql! {
     /// A chunk lies within one UTC day, so none that reaches into a range ends more than a day after it.
-    ROWS_AROUND = rows_around!();
+    ROWS_AROUND = concat!("SELECT CAST(1 AS BIGINT), data_type, ", chunk_columns!(), rows_around!());
     /// The same, with the patient's row and an earlier sync of the same id.
-    ALL_AROUND = concat!(rows_around!(), "
+    ALL_AROUND = concat!("SELECT CAST(1 AS BIGINT), data_type, ", chunk_columns!(), rows_around!(), "
         UNION ALL SELECT 0, events, 0, 0, 0, 0, 0, CAST(NULL AS BIGINT), CAST(NULL AS BYTEA), latest
             FROM patient WHERE uuid = $1
         UNION ALL SELECT 3, sequence, 0, 0, 0, 0, 0, CAST(NULL AS BIGINT), content_hash, CAST(NULL AS TEXT)
@@ -249,6 +250,7 @@ async fn ask(tx: &Tx<'_>, sync: &Sync, span: &Span, asked: Asked) -> Result<Vec<
     tx.query(text, &params, read_found).await
 }
 
+/// Reads a row by the positions of its columns: the parts of the UNION share places whose meaning is another one in each.
 fn read_found(row: &Row<'_>) -> Result<Found> {
     let known_type = || {
         DataType::from_number(row.get(1)?).ok_or_else(|| StoreError::Damaged("a row is of an unknown type".to_owned()))

@@ -120,7 +120,7 @@ fn faulty_structure_is_reported_with_its_place() {
         (r#"{"device": {"serial_number": 5}, "data": {}}"#, "device.serial_number"),
         (r#"{"device": {"serial_number": "x", "battery_level": 1e400}, "data": {}}"#, "device.battery_level"),
         (r#"{"data": {"activity": [{"bpm": [60]}]}}"#, "data.activity.timestamp"),
-        (r#"{"data": {"activity": [{"start": 5, "bpm": 60}]}}"#, "data.activity.timestamp"),
+        (r#"{"data": {"activity": [{"start": 5, "bpm": 60}]}}"#, "data.activity.rate_hz"),
         (r#"{"data": {"ppg1": [{"start": 1e400, "rate_hz": 25, "ppg": [5]}]}}"#, "data.ppg1.start"),
         (r#"{"data": {"tests": [{"timestamp": 1, "note": 1e400}]}}"#, "data.tests.note"),
         (r#"{"data": {"heart-rate": {}}}"#, "data.heart-rate"),

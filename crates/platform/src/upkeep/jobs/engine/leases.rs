@@ -7,14 +7,11 @@
 use std::sync::atomic::Ordering;
 
 use runtime::Instant;
-use store::{Claim, Failures, JobLease, JobSubject, NodeId};
+use store::{Claim, Failures, HeldJob, JobLease, NodeId};
 
 use super::{Engine, PROLONG_EVERY, Running};
 use crate::upkeep::jobs::job::Turn;
 use crate::upkeep::jobs::queue;
-
-/// What a node holds, as kind, subject and token.
-type Held = (String, JobSubject, i64);
 
 impl Engine {
     /// Prolongs what has run for long. Most runs take milliseconds, and prolonging is a transaction.
@@ -69,7 +66,7 @@ impl Engine {
         Ok(unused)
     }
 
-    async fn give_back(&self, (kind, subject, token): &Held) {
+    async fn give_back(&self, HeldJob { kind, subject, token }: &HeldJob) {
         // Of this life of the node, so of a kind that it has.
         let Some(kind) = self.kinds.iter().find(|known| known.spec.kind.name() == kind) else { return };
         let lease = JobLease {
@@ -89,7 +86,7 @@ fn is_old(run: &Running) -> bool {
     run.begun.elapsed() >= PROLONG_EVERY / 2
 }
 
-fn is_of(run: &Running, (kind, subject, token): &Held) -> bool {
+fn is_of(run: &Running, HeldJob { kind, subject, token }: &HeldJob) -> bool {
     run.lease.kind.name() == kind && run.lease.subject == *subject && run.lease.token == *token
 }
 

@@ -14,12 +14,15 @@ export function NewBracelet({
   onClose,
   onMade,
   verb = "Register",
+  serialNumber = "",
 }: {
   onClose: () => void;
   onMade: (bracelet: Bracelet) => void;
   verb?: string;
+  /** One that is known already. */
+  serialNumber?: string;
 }) {
-  const [serial, setSerial] = useState("");
+  const [serial, setSerial] = useState(serialNumber);
   const [type, setType] = useState("bracelet");
   const [firmware, setFirmware] = useState("");
   const make = useAction(async () => {

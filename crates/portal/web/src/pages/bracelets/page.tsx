@@ -1,4 +1,4 @@
-// All bracelets: those that one's patients wear and those that are free.
+// All bracelets: those that one's patients wear, those that are free, and those that only syncs have named.
 
 import { useState } from "preact/hooks";
 import { call } from "../../api/client";
@@ -15,7 +15,7 @@ import { PageHead } from "../../design/page_head";
 import { Problem } from "../../design/problem";
 import { Skeleton } from "../../design/skeleton";
 import { type Column, Table } from "../../design/table";
-import { At } from "../../design/time";
+import { Ago, At } from "../../design/time";
 import { toast } from "../../design/toast";
 import { useNames } from "../../names";
 import * as pages from "../paths";
@@ -24,15 +24,20 @@ import { NewBracelet } from "./new_bracelet";
 export default function BraceletsPage() {
   const { data: bracelets, error, reload } = useResource<Bracelet[]>(paths.bracelets());
   const names = useNames();
-  const [making, setMaking] = useState(false);
+  /** The serial number to begin with; nothing while no bracelet is being registered. */
+  const [making, setMaking] = useState<string | null>(null);
   const [editing, setEditing] = useState<Bracelet | null>(null);
   const [removing, setRemoving] = useState<Bracelet | null>(null);
   const newButton = (
-    <Button kind="primary" icon="plus" onClick={() => setMaking(true)}>
+    <Button kind="primary" icon="plus" onClick={() => setMaking("")}>
       New bracelet
     </Button>
   );
   const wearer = (bracelet: Bracelet) => (bracelet.patient_uuid ? names.of(bracelet.patient_uuid) : "");
+  const patientLink = (uuid: string) => {
+    const code = names.studyOf(uuid);
+    return code ? <a href={pages.record(code, uuid)}>{names.of(uuid)}</a> : names.of(uuid);
+  };
   const columns: Column<Bracelet>[] = [
     {
       key: "serial_number",
@@ -45,10 +50,27 @@ export default function BraceletsPage() {
       title: "Worn by",
       value: wearer,
       cell: (bracelet) => {
-        if (!bracelet.patient_uuid) return <Badge tone="good">Free</Badge>;
-        const code = names.studyOf(bracelet.patient_uuid);
-        return code ? <a href={pages.record(code, bracelet.patient_uuid)}>{wearer(bracelet)}</a> : wearer(bracelet);
+        if (bracelet.patient_uuid) return patientLink(bracelet.patient_uuid);
+        if (bracelet.id) return <Badge tone="good">Free</Badge>;
+        return <Badge tone="note">{bracelet.registered ? "Registered elsewhere" : "Not registered"}</Badge>;
       },
+    },
+    {
+      key: "seen_on",
+      title: "Last seen on",
+      value: (bracelet) => (bracelet.seen_on ? names.of(bracelet.seen_on) : ""),
+      cell: (bracelet) =>
+        bracelet.seen_on && (
+          <>
+            {patientLink(bracelet.seen_on)}, <Ago time={bracelet.updated_at} />
+          </>
+        ),
+    },
+    {
+      key: "battery_level",
+      title: "Battery",
+      value: (bracelet) => bracelet.battery_level,
+      cell: (bracelet) => bracelet.battery_level !== undefined && `${bracelet.battery_level} %`,
     },
     { key: "device_type", title: "Model", value: (bracelet) => bracelet.device_type },
     { key: "firmware_version", title: "Firmware", value: (bracelet) => bracelet.firmware_version },
@@ -56,7 +78,7 @@ export default function BraceletsPage() {
       key: "created_at",
       title: "Registered",
       value: (bracelet) => bracelet.created_at,
-      cell: (bracelet) => <At time={bracelet.created_at} dayOnly />,
+      cell: (bracelet) => bracelet.created_at && <At time={bracelet.created_at} dayOnly />,
     },
     {
       key: "change",
@@ -65,11 +87,23 @@ export default function BraceletsPage() {
       value: () => null,
       cell: (bracelet) => (
         <>
-          <Button small kind="quiet" onClick={() => setEditing(bracelet)} label={`Edit ${bracelet.serial_number}`}>
-            Edit
-          </Button>
+          {!bracelet.registered && (
+            <Button
+              small
+              kind="quiet"
+              onClick={() => setMaking(bracelet.serial_number)}
+              label={`Register ${bracelet.serial_number}`}
+            >
+              Register
+            </Button>
+          )}
+          {bracelet.id && (
+            <Button small kind="quiet" onClick={() => setEditing(bracelet)} label={`Edit ${bracelet.serial_number}`}>
+              Edit
+            </Button>
+          )}
           {/* One that is worn would be refused: it is taken off in the patient's record first. */}
-          {!bracelet.patient_uuid && (
+          {bracelet.id && !bracelet.patient_uuid && (
             <Button small kind="quiet" onClick={() => setRemoving(bracelet)} label={`Remove ${bracelet.serial_number}`}>
               Remove
             </Button>
@@ -82,7 +116,7 @@ export default function BraceletsPage() {
     <>
       <PageHead
         title="Bracelets"
-        note="Those that your patients wear, and those that are free."
+        note="Those that your patients wear, those that are free, and those that your patients’ syncs have named."
         tools={bracelets?.length ? newButton : null}
       />
       {error && <Problem error={error} onRetry={reload} />}
@@ -90,8 +124,7 @@ export default function BraceletsPage() {
       {bracelets?.length === 0 && (
         <section class="panel">
           <EmptyState icon="battery" title="There is no bracelet yet" action={newButton}>
-            Register the ones you have, then put them on in the patients’ records. A bracelet that syncs appears by
-            itself, too.
+            Register the ones you have, then put them on in the patients’ records. A bracelet that syncs is shown, too.
           </EmptyState>
         </section>
       )}
@@ -101,16 +134,17 @@ export default function BraceletsPage() {
             noun="bracelet"
             rows={bracelets}
             columns={columns}
-            rowKey={(bracelet) => bracelet.id}
+            rowKey={(bracelet) => bracelet.serial_number}
             file="bracelets"
             curl={paths.bracelets()}
             order={{ key: "serial_number", direction: "up" }}
           />
         </section>
       )}
-      {making && (
+      {making !== null && (
         <NewBracelet
-          onClose={() => setMaking(false)}
+          serialNumber={making}
+          onClose={() => setMaking(null)}
           onMade={(bracelet) => {
             toast(`${bracelet.serial_number} registered`);
             reload();
@@ -130,7 +164,7 @@ interface ChangeProps {
 }
 
 function EditBracelet({ bracelet, onClose, onDone }: ChangeProps) {
-  const [type, setType] = useState(bracelet.device_type);
+  const [type, setType] = useState(bracelet.device_type ?? "");
   const [firmware, setFirmware] = useState(bracelet.firmware_version ?? "");
   const save = useAction(async () => {
     await call("PATCH", paths.bracelet(bracelet.serial_number), {

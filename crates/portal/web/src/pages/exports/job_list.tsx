@@ -1,4 +1,4 @@
-// The exports of this tab and how far they are.
+// One's exports and how far they are.
 
 import { get } from "../../api/client";
 import * as paths from "../../api/paths";
@@ -47,8 +47,8 @@ export function JobList({ exports, patients, file }: { exports: Exports; patient
         <>
           {job.state === "done" && <Download job={job} />}
           {job.id && <CurlButton path={paths.exportStatus(job.id)} />}
-          {/* One under way cannot be stopped: off the list it would go on unseen. */}
-          {job.state !== "in_progress" && (
+          {/* What was begun is in the service's list, until its archive is removed. */}
+          {!job.id && (
             <Button
               small
               kind="quiet"

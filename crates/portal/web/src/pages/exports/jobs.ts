@@ -1,6 +1,6 @@
 // An export from the wish to the archive. The server begins one per patient in five minutes, so a wish may have to wait.
 
-import type { Export } from "../../api/types";
+import type { Export, ListedExport } from "../../api/types";
 
 export type JobState = "waiting" | "in_progress" | "done" | "failed";
 
@@ -22,14 +22,42 @@ export interface Job {
   state: JobState;
   wanted_at: number;
   id?: string;
+  /** When the server began it, by our clock: a list that was asked for before does not have it. */
+  begun_at?: number;
   /** Not to be asked for before this. */
   not_before?: number;
   error?: string;
 }
 
-/** What the server says of a job. */
-export function answered(job: Job, answer: Export): Job {
-  return { ...job, id: answer.id, state: answer.status, error: answer.error, not_before: undefined };
+/** What the server says of a job that it has begun. */
+export function answered(job: Job, answer: Export, now: number): Job {
+  return { ...job, id: answer.id, state: answer.status, error: answer.error, begun_at: now, not_before: undefined };
+}
+
+/** An export of the server's list. */
+function jobOf(code: string, row: ListedExport): Job {
+  const { types, client_date_from, client_date_to, format } = row;
+  return {
+    key: row.id,
+    id: row.id,
+    code,
+    uuid: row.patient,
+    wish: { types, client_date_from, client_date_to, format },
+    state: row.status,
+    wanted_at: Date.parse(row.created_at),
+    error: row.error,
+  };
+}
+
+/**
+ * The jobs of a study by the list of exports that the server had when it was asked at `asked_at`: what it has begun is as
+ * the list says, and gone when it is not there; what it has not begun stays, newest first.
+ */
+export function listed(jobs: Job[], code: string, rows: ListedExport[], asked_at: number): Job[] {
+  const known = new Set(rows.map((row) => row.id));
+  const isOurs = (job: Job) => job.code !== code || !job.id || (!known.has(job.id) && (job.begun_at ?? 0) >= asked_at);
+  const all = [...jobs.filter(isOurs), ...rows.map((row) => jobOf(code, row))];
+  return all.sort((a, b) => b.wanted_at - a.wanted_at);
 }
 
 /** The next job to send: the first that waits and whose time has come. */

@@ -58,7 +58,7 @@ export default function ExportsPage({ params: { code } }: PageProps) {
           {exports.jobs.length > 0 && (
             <Panel
               title="Your exports"
-              note="Of this browser tab. An archive is kept for a while; each download makes a new link."
+              note="From whatever browser or program you have asked. An archive is kept for a while; each download makes a new link."
             >
               <JobList exports={exports} patients={patients} file={`exports-${code}`} />
             </Panel>

@@ -1,14 +1,14 @@
-// Runs a tab's exports: sends what waits, asks how far they are, and remembers them until the tab is closed, since the
-// API keeps no list of them. They go on, too, while another page is shown.
+// Runs a tab's exports: sends what waits, and shows the list that the service keeps. What waits is remembered until the tab
+// is closed, since the service does not know of it. They go on, too, while another page is shown.
 
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, call, get, Unreachable } from "../../api/client";
 import { explain } from "../../api/explain";
 import * as paths from "../../api/paths";
 import { useOwnSession, whenPersonChanges } from "../../api/session";
-import type { Export } from "../../api/types";
+import type { Export, ListedExport } from "../../api/types";
 import { waitSeconds } from "../../api/wait";
-import { answered, type ExportWish, type Job, nextToSend } from "./jobs";
+import { answered, type ExportWish, type Job, listed, nextToSend } from "./jobs";
 
 export interface Exports {
   jobs: Job[];
@@ -17,8 +17,6 @@ export interface Exports {
 }
 
 const LOOK_EVERY_MS = 3_000;
-/** So many are asked about at a time, to stay within the limit of requests. */
-const AT_A_TIME = 3;
 
 let jobs: Job[] = [];
 /** Whose they are; nobody's while nobody is signed in. */
@@ -49,7 +47,10 @@ function keyOf(account: string): string {
 
 function remember(account: string, theirs: Job[]): void {
   try {
-    sessionStorage.setItem(keyOf(account), JSON.stringify(theirs));
+    // Of what was begun the service has the list.
+    const wishes = theirs.filter((job) => !job.id);
+    if (wishes.length > 0) sessionStorage.setItem(keyOf(account), JSON.stringify(wishes));
+    else sessionStorage.removeItem(keyOf(account));
   } catch {
     // Then they are forgotten with the page.
   }
@@ -73,7 +74,8 @@ function replace(account: string, job: Job): void {
 
 async function send(account: string, job: Job): Promise<void> {
   try {
-    replace(account, answered(job, await call<Export>("POST", paths.createExport(job.uuid), job.wish)));
+    const answer = await call<Export>("POST", paths.createExport(job.uuid), job.wish);
+    replace(account, answered(job, answer, Date.now()));
   } catch (error) {
     // Without a connection or a session nothing was decided: it is sent when there is one again.
     if (error instanceof Unreachable || (error instanceof ApiError && error.status === 401)) return;
@@ -83,12 +85,14 @@ async function send(account: string, job: Job): Promise<void> {
   }
 }
 
-async function look(account: string, job: Job): Promise<void> {
+/** Reads the list of a study's exports, unless somebody else is signed in by the time it comes. */
+async function read(code: string): Promise<void> {
+  const [mine, askedAt] = [person, Date.now()];
   try {
-    replace(account, answered(job, await get<Export>(paths.exportStatus(job.id!))));
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404)
-      replace(account, { ...job, state: "failed", error: "It is gone: archives are kept for a while only." });
+    const rows = await get<ListedExport[]>(paths.exports(code));
+    if (mine === person) become(listed(jobs, code, rows, askedAt));
+  } catch {
+    // It is asked for again while anything is under way, and with the page.
   }
 }
 
@@ -97,8 +101,8 @@ async function turn(): Promise<void> {
   const next = nextToSend(jobs, Date.now());
   if (next) await send(account, next);
   if (mine !== person) return;
-  const running = jobs.filter((job) => job.state === "in_progress").slice(0, AT_A_TIME);
-  await Promise.all(running.map((job) => look(account, job)));
+  const running = new Set(jobs.filter((job) => job.state === "in_progress").map((job) => job.code));
+  await Promise.all([...running].map(read));
   if (mine !== person) return;
   const open = jobs.some((job) => job.state === "waiting" || job.state === "in_progress");
   // Sooner while there are more to send: of a whole study nobody waits three seconds for each patient.
@@ -119,9 +123,9 @@ export function useExports(code: string): Exports {
     }
     listeners.add(setNow);
     setNow(jobs);
-    goOn();
+    void read(code).then(goOn);
     return () => void listeners.delete(setNow);
-  }, [account.uuid]);
+  }, [account.uuid, code]);
 
   const want = (uuids: string[], wish: ExportWish) => {
     const wanted_at = Date.now();

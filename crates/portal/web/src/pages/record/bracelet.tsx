@@ -20,7 +20,7 @@ import type { PartProps } from "./part_props";
 export function BraceletPart({ patient, may, onChanged }: PartProps) {
   const { data: bracelets, error, reload } = useResource<Bracelet[]>(paths.bracelets());
   const worn = bracelets?.filter((bracelet) => bracelet.patient_uuid === patient.uuid) ?? [];
-  const free = bracelets?.filter((bracelet) => !bracelet.patient_uuid) ?? [];
+  const free = bracelets?.filter((bracelet) => bracelet.id && !bracelet.patient_uuid) ?? [];
   const changed = () => {
     reload();
     onChanged();
@@ -31,11 +31,11 @@ export function BraceletPart({ patient, may, onChanged }: PartProps) {
         {error && <Problem error={error} onRetry={reload} />}
         {!bracelets && !error && <Skeleton />}
         {bracelets && worn.length === 0 && !patient.device && (
-          <p class="soft">No bracelet is assigned. One also appears by itself with the first sync.</p>
+          <p class="soft">No bracelet is assigned. What a sync names is shown here, and assigned to nobody.</p>
         )}
         {patient.device && <Heard device={patient.device} />}
         {worn.map((bracelet) => (
-          <Worn key={bracelet.id} bracelet={bracelet} uuid={patient.uuid} may={may} onChanged={changed} />
+          <Worn key={bracelet.serial_number} bracelet={bracelet} uuid={patient.uuid} may={may} onChanged={changed} />
         ))}
       </Panel>
       {may && bracelets && <PutOn uuid={patient.uuid} free={free} onChanged={changed} />}
