@@ -213,7 +213,7 @@ async fn exports_have_their_files_and_their_lines_of_the_dictionary() {
         assert!(read(&format!("eda{ending}")).len() > 50 && read(&format!("gyro{ending}")).len() > 50);
         let dictionary = String::from_utf8(read("data_dictionary.csv")).expect("text");
         for line in
-            ["eda,eda,µS,\"skin conductance, level and responses together\"", "gyro,x,°/s,angular velocity about x"]
+            ["eda,eda,µS,\"skin conductance, level and responses together\",", "gyro,x,°/s,angular velocity about x,"]
         {
             assert!(dictionary.lines().any(|one| one == line), "{line} in {dictionary}");
         }
