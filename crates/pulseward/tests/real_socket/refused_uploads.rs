@@ -31,17 +31,20 @@ fn status_of(service: &Service, target: &str, headers: &str) -> std::io::Result<
 
 /// An upload of which a part has come: it holds a place among the requests under way until the connection is dropped.
 fn begun_upload(service: &Service, token: &str) -> TcpStream {
-    let mut client = TcpStream::connect(service.address()).unwrap();
     let head = format!(
         "POST /health/v1/sync HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\
          Authorization: Bearer {token}\r\n\r\n{{",
         service.address()
     );
-    client.write_all(head.as_bytes()).unwrap();
-    // Until the service has seen it, which another request shows.
-    for _ in 0..200 {
-        if status_of(service, "/users/login", "").ok() == Some(503) {
-            return client;
+    // The request that shows it takes the place itself for a moment, and an upload that comes then is refused.
+    for _ in 0..20 {
+        let mut client = TcpStream::connect(service.address()).unwrap();
+        client.write_all(head.as_bytes()).unwrap();
+        for _ in 0..10 {
+            std::thread::sleep(Duration::from_millis(50));
+            if status_of(service, "/users/login", "").ok() == Some(503) {
+                return client;
+            }
         }
     }
     panic!("the place is not taken");
