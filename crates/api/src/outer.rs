@@ -116,7 +116,7 @@ async fn surround(State(state): State<ApiState>, request: Request, next: Next) -
     let proof = Proof::begin(&state.callers, limit, caller, now_ms);
     let response = match proof.allowance() {
         Some(Allowance { retry_after_s: Some(seconds), .. }) => too_many_requests(seconds),
-        _ => admit(&state, caller, Route { route, span: &span, proof: &proof }, (request, next)).await,
+        _ => admit(&state, caller, Answering { route, span: &span, proof: &proof }, (request, next)).await,
     };
     // Refusals of extractors and of the router come as plain text; clients are promised JSON with a code.
     let mut response = shape_error(response);
@@ -142,7 +142,7 @@ async fn surround(State(state): State<ApiState>, request: Request, next: Next) -
 }
 
 /// Route of a request, the span that it is answered in, and what is known of its caller.
-struct Route<'request> {
+struct Answering<'request> {
     route: &'request str,
     span: &'request Span,
     proof: &'request Proof,
@@ -152,7 +152,7 @@ struct Route<'request> {
 async fn admit(
     state: &ApiState,
     caller: Caller,
-    Route { route, span, proof }: Route<'_>,
+    Answering { route, span, proof }: Answering<'_>,
     (mut request, next): (Request, Next),
 ) -> Response {
     let is_probe = PROBES.contains(&route);

@@ -267,13 +267,12 @@ impl FieldValue for DataTypes {
     fn take(fields: &mut Fields, name: &str) -> Self {
         let mut types = Vec::new();
         for text in fields.texts(name).into_iter().flatten() {
-            match DataType::from_name(&text) {
-                Some(data_type) => types.push(data_type),
+            if let Some(data_type) = DataType::from_name(&text) {
+                types.push(data_type);
+            } else {
                 // Without the entry itself: it can be as long as the body.
-                None => {
-                    let known = alternatives(DataType::ALL.iter().map(|data_type| data_type.name()));
-                    fields.note(name, &format!("has an entry that is no data type: must be {known}"));
-                }
+                let known = alternatives(DataType::ALL.iter().map(|data_type| data_type.name()));
+                fields.note(name, &format!("has an entry that is no data type: must be {known}"));
             }
         }
         DataTypes(types)
