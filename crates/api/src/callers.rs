@@ -88,6 +88,13 @@ impl Callers {
         self.shard(credential).note(credential);
     }
 
+    /// Forgets a credential until it is noted again.
+    pub(crate) fn forget(&self, credential: u64) {
+        let mut known = self.shard(credential);
+        known.newer.remove(&credential);
+        known.older.remove(&credential);
+    }
+
     fn shard(&self, credential: u64) -> std::sync::MutexGuard<'_, Known> {
         self.known[credential as usize % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
     }

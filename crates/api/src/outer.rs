@@ -123,6 +123,9 @@ async fn surround(State(state): State<ApiState>, request: Request, next: Next) -
     span.record("status", response.status().as_u16());
     span.in_scope(|| tracing::debug!(status = response.status().as_u16(), "answered"));
     state.metrics.answered(route, &method, response.status(), began.elapsed());
+    if response.status().is_client_error() {
+        proof.refused();
+    }
     if proof.is_set() {
         response.extensions_mut().insert(ProvenCaller);
     }

@@ -18,6 +18,7 @@ pub(crate) struct Proof(Arc<Shared>);
 
 struct Shared {
     callers: Arc<Callers>,
+    caller: Caller,
     limit: Option<Arc<RateLimit>>,
     now_ms: i64,
     state: Mutex<State>,
@@ -36,7 +37,7 @@ impl Proof {
     pub(crate) fn begin(callers: &Arc<Callers>, limit: Option<Arc<RateLimit>>, caller: Caller, now_ms: i64) -> Self {
         let taken = limit.as_ref().map(|limit| limit.take(caller, now_ms));
         let state = Mutex::new(State { is_proven: false, taken, share: None });
-        Proof(Arc::new(Shared { callers: callers.clone(), limit, now_ms, state }))
+        Proof(Arc::new(Shared { callers: callers.clone(), caller, limit, now_ms, state }))
     }
 
     /// Holds a stranger's share of places until the caller has proven to be none, or the last clone is dropped.
@@ -52,6 +53,19 @@ impl Proof {
     /// Returns what is left of the minute that the request counts in; nothing without a limit.
     pub(crate) fn allowance(&self) -> Option<Allowance> {
         self.state().taken.map(|taken| taken.allowance)
+    }
+
+    /// Takes note of a request that is refused. Without a proof it was a guess, as far as anybody knows.
+    pub(crate) fn refused(&self) {
+        let state = self.state();
+        // What is over the limit has not been tried.
+        if state.is_proven || state.taken.is_some_and(|taken| taken.allowance.retry_after_s.is_some()) {
+            return;
+        }
+        self.0.caller.credentials().for_each(|credential| self.0.callers.forget(credential));
+        if let Some((limit, taken)) = self.0.limit.as_ref().zip(state.taken) {
+            limit.settle_refused(taken, self.0.caller, self.0.now_ms);
+        }
     }
 
     fn accept(&self, credential: &[u8]) -> Result<(), PlatformError> {

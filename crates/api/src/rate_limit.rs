@@ -8,7 +8,9 @@
 //! A credential has a count of its own only once it has proven valid; until then its requests count for the address
 //! that they come from, or guessing would be free. What a request shows besides, in other places, is no credential of
 //! the request: as soon as one has proven valid, the request counts for that one and no longer
-//! for what it was counted for until then. Counts are this node's own.
+//! for what it was counted for until then. A request that is refused without a proof counts for its address, whatever it
+//! was counted for, and the credential has to prove itself again before it pays for another one: what was valid once would
+//! pay for guesses otherwise, on routes that check none. Counts are this node's own.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -33,6 +35,8 @@ pub(crate) struct RateLimit {
 struct Minute {
     begin_ms: i64,
     count: u32,
+    /// Whether it has to be proven again before requests count here from their begin.
+    is_doubtful: bool,
 }
 
 /// Remainder of a minute.
@@ -73,7 +77,7 @@ impl RateLimit {
         for credential in caller.credentials() {
             let mut known = shard(&self.credentials, credential);
             // Known credentials never touch the counts of addresses: a hospital is one address and many keys.
-            let Some(minute) = known.get_mut(&credential) else { continue };
+            let Some(minute) = known.get_mut(&credential).filter(|minute| !minute.is_doubtful) else { continue };
             let taken = Taken { allowance: minute.take(self.per_minute, now_ms), payer: Payer::Credential(credential) };
             if taken.allowance.retry_after_s.is_none() {
                 return taken;
@@ -89,8 +93,19 @@ impl RateLimit {
         if !has_room(&mut addresses, now_ms) {
             addresses.clear();
         }
-        let minute = addresses.entry(address).or_insert(Minute { begin_ms: now_ms, count: 0 });
+        let minute = addresses.entry(address).or_insert(Minute::of(now_ms));
         Taken { allowance: minute.take(self.per_minute, now_ms), payer: Payer::Address(address) }
+    }
+
+    /// Settles a request that was refused without a proof: it counts for its address too, and the credential that it was
+    /// counted for is doubtful from here on.
+    pub(crate) fn settle_refused(&self, taken: Taken, caller: Caller, now_ms: i64) {
+        let Payer::Credential(credential) = taken.payer else { return };
+        if let Some(minute) = shard(&self.credentials, credential).get_mut(&credential) {
+            minute.is_doubtful = true;
+        }
+        // What is over the address's limit has been done already; the next one is not.
+        self.take_of_address(caller.address, now_ms);
     }
 
     /// Settles a request whose credential has proven valid: it counts for that credential, and no longer for
@@ -107,7 +122,8 @@ impl RateLimit {
             if !known.contains_key(&credential) && !has_room(&mut known, now_ms) {
                 return taken;
             }
-            let minute = known.entry(credential).or_insert(Minute { begin_ms: now_ms, count: 0 });
+            let minute = known.entry(credential).or_insert(Minute::of(now_ms));
+            minute.is_doubtful = false;
             minute.take(self.per_minute, now_ms)
         };
         if allowance.retry_after_s.is_none() {
@@ -128,10 +144,14 @@ impl RateLimit {
 }
 
 impl Minute {
+    fn of(now_ms: i64) -> Self {
+        Minute { begin_ms: now_ms, count: 0, is_doubtful: false }
+    }
+
     fn take(&mut self, per_minute: u32, now_ms: i64) -> Allowance {
         // A clock that was set back begins a new minute as well.
         if now_ms - self.begin_ms >= MINUTE_MS || now_ms < self.begin_ms {
-            *self = Minute { begin_ms: now_ms, count: 0 };
+            *self = Minute { is_doubtful: self.is_doubtful, ..Minute::of(now_ms) };
         }
         if self.count >= per_minute {
             let rest_ms = (self.begin_ms + MINUTE_MS - now_ms).unsigned_abs();

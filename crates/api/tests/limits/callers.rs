@@ -173,3 +173,38 @@ async fn two_valid_credentials_count_for_the_one_that_the_route_checks() {
     let path = format!("/integration/v1/groups?token={key}");
     assert_eq!(get_with(&story, &path, &[], "192.0.2.1").await, 200, "the key has paid for tries alone");
 }
+
+#[tokio::test]
+async fn credential_that_was_valid_once_pays_for_no_guesses() {
+    let story = Story::begin_with(limited(20)).await;
+    let key = story.key_of("rita@study.example", Role::Researcher).await;
+    let group = story.group(&key).await;
+    let mut tokens = Vec::new();
+    for _ in 0..3 {
+        tokens.push(story.patient(&key, &group, Value::Null).await.users_token);
+    }
+    for path in ["/users/login", "/users/activate"] {
+        story.pass_ms(60_000);
+        // Each proves itself: it has a minute of its own.
+        for token in &tokens {
+            let bearer = format!("Bearer {token}");
+            assert_eq!(get_with(&story, "/users/me", &[("authorization", &bearer)], "192.0.2.1").await, 200);
+        }
+        let mut tried = 0;
+        for guess in 0..60 {
+            let body = json!({"code": format!("GUESS{guess:03}"), "password": "correct horse battery"});
+            let mut request = Request::post(path)
+                .header("content-type", "application/json")
+                .header("x-api-key", &tokens[guess % 3])
+                .body(Body::from(body.to_string()))
+                .expect("a request");
+            request.extensions_mut().insert(ClientAddress(Some("192.0.2.1".parse().expect("an address"))));
+            tried += u32::from(story.send(request).await.status != 429);
+        }
+        assert_eq!(tried, 20, "{path}: as many as the address has");
+        // Where they are checked they are worth what they were, once the address has a request to show that with.
+        story.pass_ms(60_000);
+        let bearer = format!("Bearer {}", tokens[0]);
+        assert_eq!(get_with(&story, "/users/me", &[("authorization", &bearer)], "192.0.2.1").await, 200);
+    }
+}
