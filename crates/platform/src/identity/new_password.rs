@@ -17,7 +17,8 @@ const SHORTEST_OWN_WORD: usize = 4;
 const FEWEST_OF_ITS_OWN: usize = 6;
 const SERVICE: &str = "pulseward";
 
-/// Common passwords of at least the shortest length, in lower case, one a line.
+/// Letters and digits of common passwords, in lower case, one a line. Words among them are as common with digits before or
+/// behind them.
 static COMMON: LazyLock<HashSet<&str>> = LazyLock::new(|| include_str!("common_passwords.txt").lines().collect());
 
 /// What is known of the owner of a password, which others know as well: letters and digits of it.
@@ -54,6 +55,22 @@ fn plain(text: &str) -> String {
     text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
+/// Returns whether letters and digits are a common password, with digits around it or not, or a run of digits.
+fn is_common(plain: &str) -> bool {
+    let word = plain.trim_matches(|letter: char| letter.is_ascii_digit());
+    // A list has not every year, nor every sign that a rule about signs has brought forth.
+    COMMON.contains(plain) || COMMON.contains(word) || is_run(plain)
+}
+
+/// Returns whether a text is of digits that go up or down one by one, 0 after 9.
+fn is_run(plain: &str) -> bool {
+    let digits: Option<Vec<u32>> = plain.chars().map(|letter| letter.to_digit(10)).collect();
+    digits.is_some_and(|digits| {
+        let all_step = |step: u32| digits.windows(2).all(|pair| (pair[0] + step) % 10 == pair[1]);
+        all_step(1) || all_step(9)
+    })
+}
+
 /// Invalid when a password is too short, absurdly long or easily guessed; `field` is what it came as.
 pub(crate) fn check_new_password(field: &str, password: &str, own: &OwnWords) -> Result<()> {
     let length = password.chars().count();
@@ -67,7 +84,7 @@ pub(crate) fn check_new_password(field: &str, password: &str, own: &OwnWords) ->
     if different.len() < FEWEST_DIFFERENT {
         return Err(PlatformError::invalid(field, "must have at least 4 different characters"));
     }
-    if COMMON.contains(password.to_lowercase().trim()) || COMMON.contains(plain(password).as_str()) {
+    if is_common(&plain(password)) {
         return Err(PlatformError::invalid(field, "must not be one of the most common passwords"));
     }
     if own.make_up(password) {
@@ -99,17 +116,39 @@ mod tests {
     }
 
     #[test]
-    fn the_list_holds_what_the_length_lets_through() {
+    fn each_of_the_list_is_refused_and_words_with_digits_around_them() {
+        let assert_refused = |password: &str| {
+            let fault = fault(&format!("{password:!<10}"), &OwnWords::default());
+            assert!(fault.is_some(), "{password}");
+        };
         for common in COMMON.iter() {
-            assert!(common.chars().count() >= SHORTEST_PASSWORD, "{common}");
-            assert_eq!(*common, common.to_lowercase());
-            assert!(fault(common, &OwnWords::default()).is_some(), "{common}");
+            assert_eq!(*common, plain(common));
+            assert_refused(common);
+            if !common.starts_with(|letter: char| letter.is_ascii_digit())
+                && !common.ends_with(|letter: char| letter.is_ascii_digit())
+            {
+                assert_refused(&format!("{common}!2031!"));
+                assert_refused(&format!("77{}##90", common.to_uppercase()));
+            }
         }
     }
 
     #[test]
     fn common_passwords_are_refused_however_they_are_written() {
-        for common in ["password123", "PassWord123", "Password-123", "Password 123!", "1234567890", "qwertyuiop"] {
+        for common in [
+            "password123",
+            "PassWord123",
+            "Password-123",
+            "Password 123!",
+            "1234567890",
+            "qwertyuiop",
+            "Password1!",
+            "Qwerty123!",
+            "Password!!",
+            "Welcome2031!",
+            "12345678901234567890",
+            "987654321098",
+        ] {
             let fault = fault(common, &OwnWords::default()).unwrap_or_default();
             assert!(fault.contains("common"), "{common}: {fault}");
         }
