@@ -32,7 +32,7 @@ pub(crate) fn one_of<'name>(names: impl IntoIterator<Item = &'name str>) -> Stri
 
 /// Returns the pattern of texts that are the name of a data type.
 pub(crate) fn one_of_data_types() -> String {
-    one_of(DataType::ALL.iter().map(|data_type| data_type.name()))
+    one_of(DataType::names())
 }
 
 /// Makes choices of the enums of the store, which have their names there.

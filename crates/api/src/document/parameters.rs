@@ -121,7 +121,7 @@ fn known(name: &str) -> (&'static str, Value) {
         "page" => ("number of the page, from 1; 0 means 1", json!({"type": "integer", "format": "int64"})),
         "per_page" => ("elements of a page, 1 to 100; 10 without it", json!({"type": "integer", "format": "int64"})),
         "raw_metric_type" | "data_type" | "type" => {
-            let names: Vec<&str> = DataType::ALL.iter().map(|data_type| data_type.name()).collect();
+            let names: Vec<&str> = DataType::names().collect();
             ("data type", json!({"type": "string", "enum": names}))
         }
         _ => ("", Value::Null),

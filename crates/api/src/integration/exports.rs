@@ -271,7 +271,7 @@ impl FieldValue for DataTypes {
                 types.push(data_type);
             } else {
                 // Without the entry itself: it can be as long as the body.
-                let known = alternatives(DataType::ALL.iter().map(|data_type| data_type.name()));
+                let known = alternatives(DataType::names());
                 fields.note(name, &format!("has an entry that is no data type: must be {known}"));
             }
         }

@@ -68,7 +68,7 @@ impl GroupSettingsChange {
             for (data_type, days) in retention {
                 let field = format!("retention.{data_type}");
                 if DataType::from_name(&data_type).is_none() {
-                    let known = alternatives(DataType::ALL.iter().map(|data_type| data_type.name()));
+                    let known = alternatives(DataType::names());
                     note(&mut errors, &field, &format!("is not a data type: must be {known}"));
                 }
                 match integer_of(&days).filter(|days| (1..=LONGEST_RETENTION_DAYS).contains(days)) {

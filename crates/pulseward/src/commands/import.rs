@@ -61,7 +61,7 @@ pub struct Import {
 
 fn parse_type(name: &str) -> Result<DataType, String> {
     DataType::from_name(name).ok_or_else(|| {
-        let known: Vec<&str> = DataType::ALL.iter().map(|data_type| data_type.name()).collect();
+        let known: Vec<&str> = DataType::names().collect();
         format!("unknown data type, known are {}", known.join(", "))
     })
 }

@@ -59,6 +59,11 @@ impl DataType {
         self.declaration().name
     }
 
+    /// Returns the names of all types.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::ALL.into_iter().map(DataType::name)
+    }
+
     /// Returns the type of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|data_type| data_type.name() == name)

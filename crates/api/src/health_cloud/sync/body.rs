@@ -220,7 +220,7 @@ impl<'de> Visitor<'de> for DataSeed<'_> {
         let mut types: Vec<TypeBatches> = Vec::new();
         while let Some(name) = map.next_key_seed(NameSeed)? {
             let Some(data_type) = DataType::from_name(&name) else {
-                let known = alternatives(DataType::ALL.iter().map(|data_type| data_type.name()));
+                let known = alternatives(DataType::names());
                 let message = format!("is not a data type: must be {known}");
                 return Err(self.place.fail(format!("data.{name}"), &message));
             };
