@@ -12,6 +12,7 @@ mod groups;
 mod hcps;
 mod lake;
 mod news;
+mod patient_row;
 mod patients;
 mod profile;
 mod summaries;
@@ -20,7 +21,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::state::ApiState;
 
-pub(crate) use patients::FIELD_NAMES;
+pub(crate) use patient_row::FIELD_NAMES;
 
 /// Returns the routes, in the order of the specification; then those that its audit codes imply.
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {

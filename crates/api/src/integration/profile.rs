@@ -9,7 +9,7 @@ use platform::{PatientChange, ProfileChange};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::patients::PatientBody;
+use super::patient_row::PatientBody;
 use crate::body::typed::{Sent, body};
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
@@ -79,7 +79,7 @@ async fn erase(
     })
 }
 
-/// Returns the receipt of an erasure again, with what is left of it now. For accounts that may erase.
+/// Returns the receipt of an erasure again, with what is left of it now, to the account that has erased and to administrators.
 #[utoipa::path(get, path = "/v1/erasures/{uuid}", tag = "patients",
     params(("uuid" = String, Path)),
     security(("api_key" = [])),
