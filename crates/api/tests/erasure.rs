@@ -155,6 +155,26 @@ async fn nothing_is_left_in_the_tables() {
     erase_and_look(&story, &cast, &[&users, &health]).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn receipt_names_files_and_the_server_where_there_is_one_database_of_each() {
+    for users_on_server in [true, false] {
+        let Some(server) = Postgres::start() else { return };
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = Address::File(folder.path().join("one.db"));
+        let on_server = Address::Postgres(server.url.clone());
+        let (users, health) = if users_on_server { (on_server, file) } else { (file, on_server) };
+        let story = Story::begin_at(users, health, folder, api::Limits::default()).await;
+        let key = story.key_of("ada@example.org", Role::Researcher).await;
+        let group = story.group(&key).await;
+        let grace = story.patient(&key, &group, Value::Null).await;
+        let path = format!("/integration/v1/patients/{}", grace.uuid);
+        let receipt = story.ask("DELETE", &path, &key, Value::Null).await.ok();
+        let left: Vec<&Value> =
+            receipt["remains"].as_array().expect("a list").iter().map(|left| &left["where"]).collect();
+        assert_eq!(left, ["database_files", "database_server", "backups"], "users on the server: {users_on_server}");
+    }
+}
+
 async fn erase_and_look(story: &Story, cast: &Cast, databases: &[&Postgres]) {
     let Cast { key, group, grace, hedy } = cast;
     let path = format!("/integration/v1/patients/{}", grace.uuid);
@@ -232,6 +252,12 @@ async fn erase_and_look(story: &Story, cast: &Cast, databases: &[&Postgres]) {
     assert_eq!((&later["counts"], &later["erased_at"]), (&receipt["counts"], &receipt["erased_at"]));
     let left: Vec<&Value> = later["remains"].as_array().expect("a list").iter().map(|left| &left["where"]).collect();
     assert_eq!(left, if databases.is_empty() { vec!["backups"] } else { vec!["database_server", "backups"] });
+    // For the account that has erased, and administrators; nobody else learns that there was such a patient.
+    let receipt_path = format!("/integration/v1/erasures/{}", grace.uuid);
+    let stranger = story.key_of("eve@example.org", Role::Researcher).await;
+    assert_eq!(story.get_as(&receipt_path, &stranger).await.error(), (404, "patient_not_found"));
+    let admin = story.key_of("root@example.org", Role::Admin).await;
+    assert_eq!(story.get_as(&receipt_path, &admin).await.ok()["counts"], receipt["counts"]);
     let nobody = story.get_as(&format!("/integration/v1/erasures/{}", hedy.uuid), key).await;
     assert_eq!(nobody.error(), (404, "patient_not_found"));
     assert_eq!(found(story, databases), Vec::<&str>::new());

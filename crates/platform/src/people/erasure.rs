@@ -21,7 +21,7 @@ use crate::people::People;
 /// Longest wait of an erasure for readers of the write-ahead logs.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(100);
-/// Files are rewritten so long after an erasure at most, ms.
+/// Files are usually rewritten within this time of an erasure, ms.
 const REWRITTEN_WITHIN_MS: i64 = 3_600_000;
 
 /// A place that can hold something of the erased.
@@ -46,11 +46,6 @@ enum Logs {
 }
 
 impl Place {
-    /// Returns whether rewriting the database files ends it.
-    fn is_in_files(self) -> bool {
-        matches!(self, Place::WriteAheadLogs | Place::DatabaseFiles)
-    }
-
     /// Returns its name in receipts.
     pub fn name(self) -> &'static str {
         match self {
@@ -67,7 +62,7 @@ impl Place {
 pub struct Remains {
     /// Place that holds it.
     pub place: Place,
-    /// Time at which it is gone, ms; `None` where that is not in the hands of the service.
+    /// Time by which it is gone, ms; `None` where that is not in the hands of the service, or was to be and is not.
     pub until_ms: Option<i64>,
 }
 
@@ -105,7 +100,7 @@ impl People {
             // An earlier call may have broken off after its first commit; what it left is finished here.
             Err(PlatformError::Store(StoreError::Gone(_))) if self.core.users().erasure(patient).await?.is_some() => {
                 self.core.deliver_changes_of(patient).await?;
-                self.receipt(patient).await
+                self.receipt(patient, LONGEST_WAIT).await
             }
             erased => erased,
         }
@@ -125,7 +120,7 @@ impl People {
         match self.core.users().erase_account(account, message.clone()).await? {
             AccountErasure::Erased(counts) => {
                 self.core.deliver(message).await?;
-                let remains = self.remains(self.empty_logs().await, None);
+                let remains = self.remains(self.empty_logs(LONGEST_WAIT).await, None);
                 Ok(Receipt { uuid: caller.user.id(), erased_ms: now_ms, counts, remains })
             }
             // Patients that nobody manages could be neither read nor erased by their study.
@@ -142,17 +137,24 @@ impl People {
         let message = HealthMessage { id: self.core.new_message_id(), change, entries: vec![entry], created_ms: at_ms };
         self.core.users().erase_patient(patient, at_ms, message).await?;
         self.core.deliver_changes_of(patient).await?;
-        self.receipt(patient).await
+        self.receipt(patient, LONGEST_WAIT).await
     }
 
-    /// Returns the receipt of an erasure again, with what is left of it now. For accounts that may erase.
+    /// Returns the receipt of an erasure again, with what is left of it now, to the account that has erased and to an
+    /// administrator. Not found for everyone else.
     pub async fn erasure(&self, researcher: &Researcher, patient: &PatientId) -> Result<Receipt> {
         researcher.require_manager()?;
-        self.receipt(patient).await
+        let is_admin = researcher.role == Role::Admin && !researcher.key_scoped;
+        let erased_by = self.core.users().actor_of(Action::PatientDelete.code(), patient).await?;
+        // The groups that held the patient are not known any more.
+        if !is_admin && erased_by != Some(UserId::from(&researcher.account)) {
+            return Err(PlatformError::NotFound("patient"));
+        }
+        self.receipt(patient, Duration::ZERO).await
     }
 
     /// Empties the write-ahead logs of database files, in which deleted rows are still; waits while somebody reads them.
-    async fn empty_logs(&self) -> Logs {
+    async fn empty_logs(&self, longest_wait: Duration) -> Logs {
         let begun = runtime::Instant::now();
         loop {
             let emptied = match (self.core.users().empty_log().await, self.core.health().empty_log().await) {
@@ -166,7 +168,7 @@ impl People {
             if emptied {
                 return Logs::Empty;
             }
-            if begun.elapsed() >= LONGEST_WAIT {
+            if begun.elapsed() >= longest_wait {
                 return Logs::Read;
             }
             runtime::sleep(PAUSE).await;
@@ -175,21 +177,30 @@ impl People {
 
     /// Returns what an erasure leaves with logs in a state, in files until a time, ms, where one is known.
     fn remains(&self, logs: Logs, until_ms: Option<i64>) -> Vec<Remains> {
-        let backups = Remains { place: Place::Backups, until_ms: None };
-        if !self.core.users().is_file() {
-            return vec![Remains { place: Place::DatabaseServer, until_ms: None }, backups];
+        let are_files = [self.core.users().is_file(), self.core.health().is_file()];
+        let mut remains = Vec::new();
+        if logs == Logs::Read {
+            remains.push(Remains { place: Place::WriteAheadLogs, until_ms });
         }
-        let of_logs = (logs == Logs::Read).then_some(Remains { place: Place::WriteAheadLogs, until_ms });
-        of_logs.into_iter().chain([Remains { place: Place::DatabaseFiles, until_ms }, backups]).collect()
+        if are_files.contains(&true) {
+            remains.push(Remains { place: Place::DatabaseFiles, until_ms });
+        }
+        if are_files.contains(&false) {
+            remains.push(Remains { place: Place::DatabaseServer, until_ms: None });
+        }
+        remains.push(Remains { place: Place::Backups, until_ms: None });
+        remains
     }
 
     /// Returns what went from both databases.
-    async fn receipt(&self, patient: &PatientId) -> Result<Receipt> {
+    async fn receipt(&self, patient: &PatientId, longest_wait: Duration) -> Result<Receipt> {
         let erasure = self.core.users().erasure(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
-        let mut remains = self.remains(self.empty_logs().await, Some(erasure.erased_ms + REWRITTEN_WITHIN_MS));
-        if erasure.overwritten_ms.is_some() {
-            remains.retain(|left| !left.place.is_in_files());
-        }
+        let is_rewritten = erasure.overwritten_ms.is_some();
+        let logs = if is_rewritten { Logs::Empty } else { self.empty_logs(longest_wait).await };
+        // Rewriting fails while somebody reads a file, and is tried again an hour later: a time that is over is none.
+        let until_ms = Some(erasure.erased_ms + REWRITTEN_WITHIN_MS).filter(|until_ms| *until_ms > self.core.now_ms());
+        let mut remains = self.remains(logs, until_ms);
+        remains.retain(|left| !is_rewritten || left.place != Place::DatabaseFiles);
         let mark = self.core.health().erased_patient(patient).await?;
         let mut counts = erasure.counts;
         // The mark outlives the data, so that a repeated call answers the same receipt.

@@ -67,10 +67,8 @@ struct Idle {
     connections: Mutex<Option<Vec<Connection>>>,
 }
 
-/// How long a connection waits for another process that holds the file.
+/// Longest wait of a connection for another process that holds the file.
 const FILE_WAIT: Duration = Duration::from_secs(10);
-/// How long the writer waits for readers of the log that is to be emptied.
-const LOG_WAIT: Duration = Duration::from_millis(50);
 
 /// What waits for the writer.
 enum Job {
@@ -449,8 +447,8 @@ fn empty_log(connection: &Connection) -> Result<()> {
 
 /// Empties the log between two groups of transactions, unless somebody reads it.
 fn empty_log_between(connection: &Connection) -> Result<bool> {
-    // Transactions wait meanwhile: who wants the log empty asks again.
-    connection.busy_timeout(LOG_WAIT)?;
+    // No transaction waits for somebody who reads: the caller that wants the log empty asks again.
+    connection.busy_timeout(Duration::ZERO)?;
     let emptied = truncate_log(connection);
     connection.busy_timeout(FILE_WAIT)?;
     emptied

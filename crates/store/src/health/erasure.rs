@@ -125,6 +125,11 @@ impl HealthDb {
         self.db.empty_log().await
     }
 
+    /// Returns whether the database is a file of ours.
+    pub fn is_file(&self) -> bool {
+        self.db.is_file()
+    }
+
     /// Rewrites the database file without what was deleted; see [`crate::UsersDb::overwrite_deleted`].
     pub async fn overwrite_deleted(&self) -> Result<()> {
         self.db.rewrite().await

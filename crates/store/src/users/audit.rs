@@ -131,6 +131,8 @@ sql! {
         WHERE (user_id = $1 OR primary_entity_id = $1 OR secondary_entity_id = $1) AND details IS NOT NULL";
     FORGET_MENTIONS = "UPDATE audit_entry SET details = NULL, salt = NULL
         WHERE primary_entity_id = $1 AND details LIKE $2";
+    ACTOR = "SELECT user_id FROM audit_entry WHERE primary_entity_id = $1 AND action_type = $2
+        ORDER BY time_ms DESC, number DESC LIMIT 1";
     END_OF_CHAIN = concat!("SELECT ", head_columns!(), " FROM audit_head");
 }
 
@@ -156,6 +158,12 @@ impl UsersDb {
     /// Writes entries of something that needs no other change in this database.
     pub async fn record(&self, audit: Audit) -> Result<()> {
         self.db.write(async move |tx| audit.append(tx).await).await
+    }
+
+    /// Returns who last did something to a patient, by the code of the action; `None` when nobody did.
+    pub async fn actor_of(&self, action_type: &str, patient: &PatientId) -> Result<Option<UserId>> {
+        let (action_type, patient) = (action_type.to_owned(), patient.clone());
+        self.db.read(async move |tx| tx.query_opt(ACTOR, &[&patient, &action_type], |row| row.get(0)).await).await
     }
 }
 
