@@ -199,7 +199,8 @@ fn scored(known: &LatestValues) -> [Option<Timed>; 5] {
 /// Returns the vital signs in the rows of some blocks up to a time (included), one moment a millisecond, in the order
 /// of time.
 pub fn moments(blocks: &[Block], not_after_us: i64) -> Vec<Moment> {
-    let mut moments: Vec<Moment> = Vec::new();
+    // A moment is large, so that growing step by step would copy a day of them several times.
+    let mut moments: Vec<Moment> = Vec::with_capacity(blocks.iter().map(|block| block.times_us.len()).sum());
     for block in blocks {
         let Some(readings) = Readings::of(block) else {
             continue;

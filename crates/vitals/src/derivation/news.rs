@@ -82,6 +82,9 @@ pub(super) fn changes_of_settings(view: &View, windows: &Windows) -> Vec<i64> {
 
 /// Returns moments with those at which settings changed, in the order of time.
 fn with_changes(mut moments: Vec<Moment>, changes: Vec<i64>) -> Vec<Moment> {
+    if changes.is_empty() {
+        return moments;
+    }
     moments.extend(changes.into_iter().map(|time_ms| (time_ms, Measured::default())));
     // What was measured in the millisecond of a change is scored with it.
     moments.sort_by_key(|(time_ms, measured)| (*time_ms, measured.scored_ms().is_none()));
@@ -257,7 +260,7 @@ impl Evaluation<'_> {
     /// Evaluates at a moment; not at a change of settings when nothing was measured that is valid then.
     fn step(&mut self, timeline: &mut Timeline, moment: &Moment) -> Option<NewsEntry> {
         let (time_ms, measured) = moment;
-        let newest_ms = measured.scored_ms().max(timeline.known.scored_ms())?;
+        let newest_ms = measured.scored_ms().or_else(|| timeline.known.scored_ms())?;
         if time_ms - newest_ms > LOOK_BACK_MS {
             return None;
         }
