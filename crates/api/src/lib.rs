@@ -9,6 +9,7 @@ mod callers;
 mod choices;
 mod compression;
 mod credentials;
+mod cross_origin;
 mod days;
 mod document;
 mod document_page;

@@ -29,6 +29,7 @@ use tracing::{Instrument as _, Span};
 use self::answers::PROBES;
 use crate::callers::{Caller, ProvenCaller};
 use crate::compression;
+use crate::cross_origin::allow_pages_of_clients;
 use crate::error::{ApiError, ErrorBody};
 use crate::load::NoRoom;
 use crate::proof::Proof;
@@ -76,6 +77,8 @@ pub(crate) fn wrap(router: Router<ApiState>, state: ApiState) -> Router<ApiState
         .layer(where_absent(X_FRAME_OPTIONS, "DENY"))
         .layer(where_absent(REFERRER_POLICY, "no-referrer"))
         .layer(where_absent(CACHE_CONTROL, "no-store"))
+        // Around what refuses, so that a page can read why it was refused.
+        .layer(from_fn_with_state(state.clone(), allow_pages_of_clients))
         .layer(from_fn_with_state(state, surround))
         .layer(CatchPanicLayer::custom(panicked));
     // The fallback is inside of the layers, so that unknown addresses are counted, limited and answered like all

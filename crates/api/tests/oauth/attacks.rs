@@ -27,8 +27,10 @@ async fn an_address_that_is_not_the_clients_is_never_answered() {
         "https://diary.example.evil.example/back?from=pulseward",
         "//evil.example",
         "javascript:alert(1)",
-        // RFC 8252 would let the port differ; here the address is compared byte by byte.
-        "http://127.0.0.1:7778/back",
+        // RFC 8252, 7.3 lets the port differ on the loopback interface, and nothing else.
+        "http://127.0.0.1:7778/other",
+        "http://localhost:7777/back",
+        "https://127.0.0.1:7777/back",
         "",
     ];
     for redirect_uri in wrong {

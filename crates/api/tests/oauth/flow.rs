@@ -272,3 +272,30 @@ fn claims(token: &str) -> Value {
     let bytes = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(middle).expect("base64");
     serde_json::from_slice(&bytes).expect("JSON")
 }
+
+/// An application on the person's own machine listens at a port that its system gives it at each start (RFC 8252, 7.3).
+#[tokio::test]
+async fn application_on_ones_own_machine_is_answered_at_its_port_of_the_day() {
+    let scene = Scene::begin().await;
+    let client = scene.client("Notebook", true).await;
+    let today = "http://127.0.0.1:50123/back";
+    let asked = [("redirect_uri", today), ("code_challenge", CHALLENGE), ("code_challenge_method", "S256")];
+    let answered = Browser::new(&scene.story).allow(&address(&client, &asked), EMAIL).await;
+    assert!(answered.starts_with("http://127.0.0.1:50123/back?"), "{answered}");
+    let code = parameter(&answered, "code").expect("a code");
+    let redeem = async |redirect_uri: &str| {
+        let fields = [
+            ("grant_type", "authorization_code"),
+            ("code", code.as_str()),
+            ("redirect_uri", redirect_uri),
+            ("code_verifier", VERIFIER),
+        ];
+        scene.call("token", &client, &fields).await
+    };
+    // The address that was used, and not the one that was registered or that of another day.
+    for other in ["http://127.0.0.1:7777/back", "http://127.0.0.1:50124/back"] {
+        assert_eq!(redeem(other).await.error(), (400, "invalid_grant"), "{other}");
+    }
+    let tokens = redeem(today).await.ok();
+    assert!(scene.opens(tokens["access_token"].as_str().expect("a token")).await);
+}

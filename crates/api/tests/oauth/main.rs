@@ -5,6 +5,7 @@ mod common;
 
 mod attacks;
 mod browser;
+mod cross_origin;
 mod endings;
 mod flow;
 mod pages;

@@ -16,7 +16,7 @@ async fn every_page_forbids_scripts_frames_and_referrers_elsewhere() {
     let unknown = browser.open("/health/oauth/authorize").await;
     for page in [&login, &wrong, &consent, &unknown] {
         let policy = page.header("content-security-policy");
-        for part in ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"] {
+        for part in ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'"] {
             assert!(policy.contains(part), "{policy}");
         }
         assert!(!policy.contains("unsafe") && !policy.contains("script-src"), "{policy}");
@@ -26,9 +26,12 @@ async fn every_page_forbids_scripts_frames_and_referrers_elsewhere() {
         assert_eq!(page.header("cache-control"), "no-store");
         assert!(!html(page).contains("<script"));
     }
-    // Browsers apply the policy of forms to where the answer leads as well.
-    assert!(consent.header("content-security-policy").contains("form-action 'self' https://diary.example;"));
-    assert!(!login.header("content-security-policy").contains("diary.example"));
+    for page in [&login, &wrong, &unknown] {
+        assert!(page.header("content-security-policy").contains("form-action 'self';"));
+    }
+    // Browsers hold the policy of forms against all redirects of the answer, and where an application sends its patients on
+    // is not known here.
+    assert!(!consent.header("content-security-policy").contains("form-action"));
     let nonces: std::collections::BTreeSet<_> =
         [&login, &wrong, &consent].iter().map(|page| page.header("content-security-policy").to_owned()).collect();
     assert_eq!(nonces.len(), 3, "a nonce counts for one page");

@@ -34,7 +34,11 @@ pub struct Scene {
 
 impl Scene {
     pub async fn begin() -> Self {
-        let story = Story::begin().await;
+        Self::begin_with(api::Limits::default()).await
+    }
+
+    pub async fn begin_with(limits: api::Limits) -> Self {
+        let story = Story::begin_with(limits).await;
         let key = story.key_of("ada@example.org", Role::Researcher).await;
         let group = story.group(&key).await;
         let grace = story.patient(&key, &group, json!({"email": EMAIL})).await;

@@ -1,5 +1,6 @@
 //! What one node remembers between requests. Losing it costs time, never correctness.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
@@ -27,6 +28,8 @@ pub(crate) struct Memory {
     pub used_tickets: Mutex<HashMap<ConsentId, i64>>,
     /// When this node last noted the use of an API key, ms, by the key's record identifier.
     pub key_uses: Mutex<HashMap<ApiKeyId, i64>>,
+    /// Origins from which pages of clients call, and when they were read, ms.
+    pub origins: Mutex<Option<(i64, Arc<BTreeSet<String>>)>>,
 }
 
 impl Memory {
@@ -39,6 +42,7 @@ impl Memory {
             backoff: Backoff::default(),
             used_tickets: Mutex::default(),
             key_uses: Mutex::default(),
+            origins: Mutex::default(),
         }
     }
 }

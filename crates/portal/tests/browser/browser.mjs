@@ -13,8 +13,8 @@ export const RITA = { email: process.env.PORTAL_EMAIL, password: process.env.POR
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** Starts the browser. As root, in a container, it has no sandbox to go into. */
-export function launch() {
-  return chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
+export function launch(...more) {
+  return chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-gpu", ...more] });
 }
 
 /** A page that remembers what it must not have done. */

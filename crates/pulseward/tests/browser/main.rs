@@ -23,6 +23,19 @@ const RITA: &str = "rita@study.example";
 /// Who is a member of nothing.
 const OTTO: &str = "otto@study.example";
 const PASSWORD: &str = "a password for tests";
+/// The application of the journeys, on one's own machine and with pages.
+const CLIENT: [&str; 10] = [
+    "create-oauth-client",
+    "--name",
+    "Diary",
+    "--public",
+    "--redirect-uri",
+    "http://127.0.0.1/back",
+    "--redirect-uri",
+    "https://diary.example/back",
+    "--privacy-policy-url",
+    "https://diary.example/privacy",
+];
 
 #[tokio::test]
 async fn a_researcher_goes_from_the_sign_in_to_the_audit_log() {
@@ -44,6 +57,11 @@ async fn the_documentation_is_searched_and_tried_out() {
     run("docs.test.mjs").await;
 }
 
+#[tokio::test]
+async fn an_application_gets_access_and_its_page_reads() {
+    run("oauth.test.mjs").await;
+}
+
 /// Runs one file of journeys against a service of its own.
 async fn run(journeys: &str) {
     let Some(browser) = browser() else { return };
@@ -53,11 +71,13 @@ async fn run(journeys: &str) {
     admin(data.path(), &account(RITA, "researcher"));
     admin(data.path(), &account(OTTO, "hcp"));
     let key = admin(data.path(), &["create-api-key", "--account", RITA]);
+    let client = admin(data.path(), &CLIENT);
 
     let mut node = Command::new("node");
     node.args(["--test", "--test-reporter=spec", journeys]).current_dir(&browser.scripts);
     node.env("PORTAL_URL", &service.url)
         .env("PORTAL_KEY", key["token"].as_str().unwrap())
+        .env("OAUTH_CLIENT", client["client_id"].as_str().unwrap())
         .env("CHROMIUM", &browser.chromium);
     node.env("PORTAL_EMAIL", RITA).env("PORTAL_PASSWORD", PASSWORD);
     node.env("OTHER_EMAIL", OTTO).env("OTHER_PASSWORD", PASSWORD);

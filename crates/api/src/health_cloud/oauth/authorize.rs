@@ -28,7 +28,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 /// at its own address; only when client and address do not belong together, to the person.
 #[utoipa::path(get, path = "/oauth/authorize", tag = "oauth",
     params(("response_type" = String, Query, description = "`code`"), ("client_id" = String, Query),
-        ("redirect_uri" = String, Query, description = "one of the client's, byte by byte"),
+        ("redirect_uri" = String, Query, description = "one of the client's, byte by byte; the port may differ on the loopback interface"),
         ("scope" = Option<String>, Query, description = "`patient.read` (default), `patient.sync`"),
         ("state" = Option<String>, Query), ("code_challenge" = Option<String>, Query),
         ("code_challenge_method" = Option<String>, Query, description = "`S256`")),

@@ -8,17 +8,22 @@ use axum::http::header::{
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use platform::oauth::AuthorizationRequest;
-use url::Url;
 
 /// A page and the headers that it is sent with.
 pub(super) struct Page {
     status: StatusCode,
     html: askama::Result<String>,
-    /// Address that its forms may lead to besides this server, for its policy.
-    leads_to: Option<String>,
+    /// Part of its policy about where its forms lead.
+    forms: &'static str,
     /// Allows the page's own inline style, and nothing else, in its content security policy.
     nonce: String,
 }
+
+/// Forms that lead to this server.
+const FORMS_LEAD_HERE: &str = "form-action 'self'; ";
+/// The answer to a decision redirects to the application, which may redirect on to wherever it likes. Browsers hold the
+/// policy against all of that, after the code was spent, so that any list of places would stop some application.
+const FORMS_LEAD_TO_APPLICATIONS: &str = "";
 
 /// Content that the login page shows again after a failed attempt.
 #[derive(Default)]
@@ -60,20 +65,19 @@ impl Page {
     pub(super) fn login(nonce: String, request: &AuthorizationRequest, ticket: &str, tried: &LoginTry<'_>) -> Self {
         let html = Login { nonce: &nonce, client_name: &request.client_name, ticket, tried }.render();
         let status = if tried.wrong.is_some() { StatusCode::FORBIDDEN } else { StatusCode::OK };
-        Page { status, html, leads_to: None, nonce }
+        Page { status, html, forms: FORMS_LEAD_HERE, nonce }
     }
 
     /// Returns where a patient decides what an application may do.
     pub(super) fn consent(nonce: String, request: &AuthorizationRequest, ticket: &str) -> Self {
         let html = Consent { nonce: &nonce, request, ticket }.render();
-        let leads_to = Some(policy_source(&request.redirect_uri));
-        Page { status: StatusCode::OK, html, leads_to, nonce }
+        Page { status: StatusCode::OK, html, forms: FORMS_LEAD_TO_APPLICATIONS, nonce }
     }
 
     /// Returns what went wrong, when only the person can be informed.
     pub(super) fn wrong(nonce: String, status: StatusCode, what: &str) -> Self {
         let html = Wrong { nonce: &nonce, what }.render();
-        Page { status, html, leads_to: None, nonce }
+        Page { status, html, forms: FORMS_LEAD_HERE, nonce }
     }
 
     /// Returns the same page with another status.
@@ -82,23 +86,11 @@ impl Page {
     }
 }
 
-/// Returns how a policy names where an address leads. Browsers apply `form-action` also to where an answer redirects
-/// to.
-fn policy_source(address: &str) -> String {
-    let Ok(url) = Url::parse(address) else { return "'none'".to_owned() };
-    match url.scheme() {
-        // A policy has no way to write an address of IPv6.
-        "http" | "https" if !matches!(url.host(), Some(url::Host::Ipv6(_))) => url.origin().ascii_serialization(),
-        scheme => format!("{scheme}:"),
-    }
-}
-
 impl IntoResponse for Page {
     fn into_response(self) -> Response {
         let policy = format!(
-            "default-src 'none'; style-src 'nonce-{}'; form-action 'self' {}; frame-ancestors 'none'; base-uri 'none'",
-            self.nonce,
-            self.leads_to.unwrap_or_default()
+            "default-src 'none'; style-src 'nonce-{}'; {}frame-ancestors 'none'; base-uri 'none'",
+            self.nonce, self.forms
         );
         // Without a policy there would be a page on which scripts run, so the page is not sent then.
         let html = self.html.inspect_err(|error| tracing::error!(%error, "a page cannot be written"));
@@ -114,24 +106,5 @@ impl IntoResponse for Page {
         headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         response
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::policy_source;
-
-    #[test]
-    fn a_policy_names_where_the_answer_goes() {
-        let cases = [
-            ("https://diary.example/back?x=1", "https://diary.example"),
-            ("https://diary.example:8443/back", "https://diary.example:8443"),
-            ("http://127.0.0.1:7777/back", "http://127.0.0.1:7777"),
-            ("http://[::1]:7777/back", "http:"),
-            ("org.example.diary:/back", "org.example.diary:"),
-        ];
-        for (address, source) in cases {
-            assert_eq!(policy_source(address), source);
-        }
     }
 }

@@ -9,6 +9,7 @@ mod clients;
 mod common;
 mod consents;
 mod inspect;
+mod origins;
 mod redirect;
 mod request;
 mod tickets;

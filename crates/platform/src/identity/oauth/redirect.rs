@@ -28,6 +28,39 @@ pub(super) fn check_redirect_uri(address: &str) -> Result<(), &'static str> {
     }
 }
 
+/// Whether an application may be answered at an address because it registered another: byte by byte the same, or both on
+/// the loopback interface and different in the port alone, which an application gets from its system only when it starts
+/// (RFC 8252, section 7.3).
+pub(super) fn is_registered_as(asked: &str, registered: &str) -> bool {
+    let differs_in_port = || match (without_port(asked), without_port(registered)) {
+        (Some(asked), Some(registered)) => asked == registered,
+        _ => false,
+    };
+    asked == registered || differs_in_port()
+}
+
+/// Returns the origin of the pages that an address belongs to, as browsers send it; none where it is not https.
+pub(super) fn origin_of_pages(address: &str) -> Option<String> {
+    let url = read(address).ok().filter(|url| url.scheme() == "https")?;
+    Some(url.origin().ascii_serialization())
+}
+
+/// Returns host and path of an address on the loopback interface; none of any other.
+fn without_port(address: &str) -> Option<(&str, &str)> {
+    check_redirect_uri(address).ok()?;
+    // Not by way of a parser, which would make one of addresses that differ in more than the port.
+    let rest = address.strip_prefix("http://")?;
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let host = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => {
+            port.parse::<u16>().ok()?;
+            host
+        }
+        _ => authority,
+    };
+    Some((host, path))
+}
+
 /// Whether an address can be shown as a link to a privacy policy.
 pub(super) fn check_policy_address(address: &str) -> Result<(), &'static str> {
     match read(address)?.scheme() {
@@ -113,6 +146,51 @@ mod tests {
             assert!(check_redirect_uri(address).is_err(), "{address}");
         }
         assert!(check_redirect_uri(&format!("https://diary.example/{}", "x".repeat(LONGEST_ADDRESS))).is_err());
+    }
+
+    #[test]
+    fn the_port_of_the_loopback_interface_may_differ_and_nothing_else() {
+        let same = [
+            ("http://127.0.0.1:50123/back", "http://127.0.0.1/back"),
+            ("http://127.0.0.1/back", "http://127.0.0.1:7777/back"),
+            ("http://[::1]:50123/back?from=us", "http://[::1]:7777/back?from=us"),
+            ("http://[::1]:50123", "http://[::1]"),
+            ("http://localhost:50123/back", "http://localhost/back"),
+            ("https://diary.example/back", "https://diary.example/back"),
+        ];
+        for (asked, registered) in same {
+            assert!(is_registered_as(asked, registered), "{asked} for {registered}");
+        }
+        let different = [
+            ("https://diary.example:8443/back", "https://diary.example/back"),
+            ("http://127.0.0.1:50123/other", "http://127.0.0.1/back"),
+            ("http://127.0.0.1:50123/back?x=1", "http://127.0.0.1/back"),
+            ("http://127.0.0.2:50123/back", "http://127.0.0.1/back"),
+            ("http://localhost:50123/back", "http://127.0.0.1/back"),
+            ("http://127.0.0.1:99999/back", "http://127.0.0.1/back"),
+            ("http://127.0.0.1:/back", "http://127.0.0.1/back"),
+            ("http://127.0.0.1:1:2/back", "http://127.0.0.1/back"),
+            ("http://127.0.0.1:1@evil.example/back", "http://127.0.0.1/back"),
+            ("http://evil.example:1/back", "http://evil.example/back"),
+            ("org.example.diary:1/back", "org.example.diary:/back"),
+        ];
+        for (asked, registered) in different {
+            assert!(!is_registered_as(asked, registered), "{asked} for {registered}");
+        }
+    }
+
+    #[test]
+    fn pages_of_https_have_an_origin() {
+        let cases = [
+            ("https://diary.example/back?x=1", Some("https://diary.example")),
+            ("https://DIARY.example:443/back", Some("https://diary.example")),
+            ("https://diary.example:8443/back", Some("https://diary.example:8443")),
+            ("http://127.0.0.1:7777/back", None),
+            ("org.example.diary:/back", None),
+        ];
+        for (address, origin) in cases {
+            assert_eq!(origin_of_pages(address).as_deref(), origin, "{address}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use store::{ClientId, OauthClient};
 
 use super::common::read_scope;
-use super::redirect::with_parameters;
+use super::redirect::{is_registered_as, with_parameters};
 use crate::core::error::Result;
 use crate::identity::Identity;
 use crate::identity::tokens::Cloud;
@@ -77,8 +77,8 @@ impl Identity {
             return Ok(Asked::Unanswerable("The application is not known here."));
         };
         // From here on the client can be answered at this address; before, an answer could go to an attacker's.
-        let redirect_uri =
-            only(parameters, "redirect_uri").filter(|uri| redirect_uris.iter().any(|known| known == uri));
+        let redirect_uri = only(parameters, "redirect_uri")
+            .filter(|uri| redirect_uris.iter().any(|registered| is_registered_as(uri, registered)));
         let Some(redirect_uri) = redirect_uri else {
             return Ok(Asked::Unanswerable("The application asks to be answered at an address that is not its own."));
         };
