@@ -36,6 +36,7 @@ mod odd_input;
 mod one_store;
 mod operator_limits;
 mod others_go_on;
+mod pooler;
 mod portal;
 mod proxies;
 mod real_input;

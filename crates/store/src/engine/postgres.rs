@@ -22,6 +22,7 @@ mod open;
 mod outage_tests;
 mod owners;
 mod pool;
+mod pooled;
 #[cfg(test)]
 mod pooler_tests;
 mod probes;

@@ -9,7 +9,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use futures::SinkExt;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};
-use tokio_postgres::Client;
+use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::file::Copied;
 use super::layout::{self, Column, ColumnType, Table};
@@ -94,7 +94,11 @@ async fn connect(url: &str) -> Result<Client> {
 }
 
 async fn asked(client: &Client, text: &str) -> Result<bool> {
-    Ok(client.query_one(text, &[]).await?.try_get(0)?)
+    // Not prepared: behind a pooler the statement would be looked for on another connection.
+    let messages = client.simple_query(text).await?;
+    let is_true =
+        |message: &SimpleQueryMessage| matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some("t"));
+    Ok(messages.iter().any(is_true))
 }
 
 async fn look(client: &Client) -> Result<FillTarget> {

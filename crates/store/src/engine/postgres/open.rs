@@ -11,6 +11,7 @@ use tokio_util::task::LocalPoolHandle;
 use super::breaker::Breaker;
 use super::lanes::{Lanes, Place};
 use super::pool::{Counters, Pool};
+use super::pooled::refuse_pooler;
 use super::rules::Rules;
 use super::statements::Statements;
 use super::{Connections, Postgres, connect, connection};
@@ -31,6 +32,9 @@ impl Postgres {
         let lanes = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, MOST_LANES);
         let statements = connection::statements(url)?;
         let is_pooled = matches!(statements, Statements::Unnamed(_));
+        if !is_pooled {
+            refuse_pooler(url).await?;
+        }
         let rules = Rules { wait: limits.wait, longest_cancel: LONGEST_CANCEL, breaker: breaker.clone(), statements };
         // What gets no answer there is not waited for: the answer is that there is none.
         let of_probes = Rules { wait: LONGEST_PROBE, longest_cancel: Duration::ZERO, ..rules.clone() };
