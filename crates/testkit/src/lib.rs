@@ -10,6 +10,8 @@ mod recordings;
 mod rounds;
 #[cfg(feature = "s3")]
 mod s3;
+#[cfg(feature = "s3")]
+mod seaweed;
 mod skip;
 
 pub use postgres::{
@@ -20,4 +22,6 @@ pub use recordings::real_data;
 pub use rounds::{ROUNDS_VARIABLE, Rounds, SEED_VARIABLE};
 #[cfg(feature = "s3")]
 pub use s3::{S3_ACCESS_KEY, S3_BUCKET, S3_SECRET_KEY, S3Server};
+#[cfg(feature = "s3")]
+pub use seaweed::Seaweed;
 pub use skip::skip;

@@ -338,8 +338,13 @@ fn check_with_other_tools(archive: &Path) {
 }
 
 pub fn s3_environment(server: &S3Server) -> [(&'static str, &str); 4] {
+    environment_of(&server.url)
+}
+
+/// What names a server that speaks S3 to the program.
+pub fn environment_of(url: &str) -> [(&'static str, &str); 4] {
     [
-        ("AWS_ENDPOINT_URL", server.url.as_str()),
+        ("AWS_ENDPOINT_URL", url),
         ("AWS_ACCESS_KEY_ID", S3_ACCESS_KEY),
         ("AWS_SECRET_ACCESS_KEY", S3_SECRET_KEY),
         ("AWS_REGION", "us-east-1"),

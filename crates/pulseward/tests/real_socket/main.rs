@@ -46,6 +46,7 @@ mod refused_uploads;
 mod refused_work;
 mod reports;
 mod sealed_day;
+mod seaweed;
 mod secrets;
 mod silent_database;
 mod start_and_end;
