@@ -27,6 +27,7 @@ mod journey;
 mod keeping;
 mod kill;
 mod lake;
+mod long_log;
 mod master_keys;
 mod meanwhile;
 mod monitoring;
