@@ -32,7 +32,7 @@ pub use check::StoredAmount;
 pub use file::PeriodFile;
 pub use lake::{LakeSegment, OpenPeriod};
 pub use layout::file_properties;
-pub use name::SegmentName;
+pub use name::{SegmentName, folders_of_segment};
 pub use period::SealedPeriod;
 pub use read::{SegmentPieces, SegmentReader};
 pub use seal::Sealed;
