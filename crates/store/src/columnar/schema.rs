@@ -6,15 +6,16 @@
 //! |---|---|---|
 //! | timestamp | Timestamp(µs, UTC) | `INT64`, `DELTA_BINARY_PACKED` |
 //! | integer | Int32 | `INT32`, `DELTA_BINARY_PACKED` |
-//! | number with decimals, up to nine digits | Decimal128(9, scale) | `INT32 DECIMAL(9, scale)`, `DELTA_BINARY_PACKED` |
-//! | number with decimals, more digits | Decimal128(18, scale) | `INT64 DECIMAL(18, scale)`, `DELTA_BINARY_PACKED` |
+//! | number with decimals | Float64 | `DOUBLE`, dictionary, `PLAIN` where there are too many different values |
 //! | hexadecimal code, kind of test | dictionary of Utf8 | `BYTE_ARRAY STRING`, dictionary |
 //! | text | Utf8 | `BYTE_ARRAY STRING`, dictionary |
 //! | zone | dictionary of Utf8 | `BYTE_ARRAY STRING`, dictionary |
 //!
-//! On disk a decimal is the scaled integer of the registry, so it packs as well as any integer, and a reader still
-//! sees millivolts. The precision is 9 or 18 and not the column's own, so that a range can be widened without
-//! changing the type of a column between two files. Arrow has a Decimal32 too, but older readers refuse it.
+//! A number with decimals is the float nearest to it, whose shortest text is the decimal itself: a cell has ten digits at
+//! most, and floats distinguish fifteen. Decimals would say the same, and pandas turns them into objects, which its
+//! `describe()` leaves out without a word and its `mean()` takes 180 times as long for. Cells of one column repeat, so a
+//! dictionary makes floats as small as scaled integers are (`docs/benchmarks.md`). Files of format 1 have
+//! `Decimal128(9 or 18, scale)` and stay readable.
 
 use std::sync::{Arc, LazyLock};
 
@@ -34,11 +35,6 @@ const SCALE: &str = "scale";
 const MEANING: &str = "meaning";
 /// Key of the value, in the column's unit, that means "no value" as null does; absent where every value is one.
 const NO_VALUE: &str = "no_value";
-
-/// Digits of a decimal that Parquet keeps in 32 bits.
-const NARROW_DIGITS: u8 = 9;
-/// Digits of a decimal that Parquet keeps in 64 bits.
-const WIDE_DIGITS: u8 = 18;
 
 /// Returns the schema of a data type: `timestamp`, the registry's columns in their order, `zone`.
 pub fn arrow_schema(data_type: DataType) -> SchemaRef {
@@ -106,18 +102,10 @@ pub(super) fn coded_text() -> ArrowType {
 fn arrow_type(column: &Column) -> ArrowType {
     match column.kind {
         Kind::Number { decimals: 0, .. } => ArrowType::Int32,
-        Kind::Number { decimals, .. } => ArrowType::Decimal128(digits(column), decimals as i8),
+        Kind::Number { .. } => ArrowType::Float64,
         Kind::Hex | Kind::TestType => coded_text(),
         Kind::Text { .. } => ArrowType::Utf8,
     }
-}
-
-fn digits(column: &Column) -> u8 {
-    let Kind::Number { min, max, .. } = column.kind else {
-        return NARROW_DIGITS;
-    };
-    let largest = i64::from(min.unsigned_abs().max(max.unsigned_abs())) * i64::from(column.steps_per_unit());
-    if largest < 10_i64.pow(u32::from(NARROW_DIGITS)) { NARROW_DIGITS } else { WIDE_DIGITS }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::file::metadata::KeyValue;
+use parquet::file::metadata::{KeyValue, SortingColumn};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::schema::types::ColumnPath;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,9 @@ const COMPANION_PAGE_ROWS: usize = 4 * PAGE_ROWS;
 const ROW_GROUP_ROWS: usize = 64 * PAGE_ROWS;
 const ZSTD_LEVEL: i32 = 1;
 /// Raised when a reader of this version could not read what is written.
-const FORMAT_VERSION: &str = "1";
+const FORMAT_VERSION: &str = "2";
+/// What is read: format 1 had decimals as `DECIMAL`.
+const READABLE_VERSIONS: [&str; 2] = ["1", FORMAT_VERSION];
 
 const FORMAT_KEY: &str = "pulseward.format";
 const TYPE_KEY: &str = "pulseward.data_type";
@@ -35,14 +37,36 @@ const PIECES_KEY: &str = "pulseward.pieces";
 const ZONES_KEY: &str = "pulseward.zones";
 const SUMS_KEY: &str = "pulseward.checksums";
 
-/// Returns the settings of a segment's file. Measured in docs/benchmarks.md: integers differenced and packed, zstd at
-/// its lowest level, no dictionary but for columns of few texts.
+/// Order of the rows of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowOrder {
+    /// By time, and then by channel.
+    Time,
+    /// Channel after channel in each piece.
+    Channel,
+}
+
+impl RowOrder {
+    /// Returns the order of sealed rows: with one channel, channel after channel is the order of time.
+    fn of_sealed(data_type: DataType) -> Self {
+        if data_type.channel_columns().is_empty() { RowOrder::Time } else { RowOrder::Channel }
+    }
+
+    /// Returns what the file says of it to readers, which then need not sort.
+    fn sorting_columns(self) -> Option<Vec<SortingColumn>> {
+        let by_time = SortingColumn { column_idx: 0, descending: false, nulls_first: false };
+        (self == RowOrder::Time).then(|| vec![by_time])
+    }
+}
+
+/// Returns the settings of a segment's file. Measured in docs/benchmarks.md: integers differenced and packed, a dictionary
+/// for floats and for columns of few texts, zstd at its lowest level.
 pub(super) fn properties(name: &SegmentName) -> Result<WriterProperties> {
-    file_properties(name.data_type, &name.patient)
+    file_properties(name.data_type, &name.patient, RowOrder::of_sealed(name.data_type))
 }
 
 /// Returns the settings of any Parquet file of one patient and type, in a segment or as an answer.
-pub fn file_properties(data_type: DataType, patient: &PatientId) -> Result<WriterProperties> {
+pub fn file_properties(data_type: DataType, patient: &PatientId, order: RowOrder) -> Result<WriterProperties> {
     let level = ZstdLevel::try_new(ZSTD_LEVEL).map_err(|error| StoreError::Damaged(error.to_string()))?;
     let key_values = [
         (FORMAT_KEY, FORMAT_VERSION.to_owned()),
@@ -59,16 +83,20 @@ pub fn file_properties(data_type: DataType, patient: &PatientId) -> Result<Write
         .set_dictionary_enabled(false)
         .set_data_page_row_count_limit(PAGE_ROWS)
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        .set_sorting_columns(order.sorting_columns())
         // The smallest and largest of each page are kept for the time only; of the others they help no query.
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_column_statistics_enabled(ColumnPath::from(TIMESTAMP), EnabledStatistics::Page)
         .set_key_value_metadata(Some(key_values.map(|(key, value)| KeyValue::new(key.to_owned(), value)).to_vec()));
+    for column in float_columns(data_type) {
+        // Where a dictionary gets too large, zstd still finds the floats that repeat, unless their bytes are split.
+        let path = ColumnPath::from(column);
+        builder = builder.set_column_dictionary_enabled(path.clone(), true).set_column_encoding(path, Encoding::PLAIN);
+    }
     for column in text_columns(data_type) {
         let path = ColumnPath::from(column);
         builder = builder
             .set_column_dictionary_enabled(path.clone(), true)
-            // Comparing the texts of every row would double what they cost to write.
-            .set_column_statistics_enabled(path.clone(), EnabledStatistics::None)
             .set_column_encoding(path, Encoding::DELTA_LENGTH_BYTE_ARRAY);
     }
     if data_type.is_waveform() {
@@ -83,6 +111,10 @@ pub fn file_properties(data_type: DataType, patient: &PatientId) -> Result<Write
 fn companions(data_type: DataType) -> impl Iterator<Item = &'static str> {
     let beside = data_type.columns().iter().filter(|column| !column.is_signal);
     beside.map(|column| column.name).chain([ZONE])
+}
+
+fn float_columns(data_type: DataType) -> impl Iterator<Item = &'static str> {
+    data_type.columns().iter().filter(|column| column.decimals() > 0).map(|column| column.name)
 }
 
 fn text_columns(data_type: DataType) -> impl Iterator<Item = &'static str> {
@@ -139,9 +171,7 @@ pub(super) fn write_zones(zones: &BTreeSet<ZoneName>) -> Result<KeyValue> {
 
 /// Returns the time zones that a file's metadata list; none in files that were written before they did.
 pub(super) fn read_zones(metadata: Option<&Vec<KeyValue>>) -> Vec<ZoneName> {
-    let entry = metadata.into_iter().flatten().find(|entry| entry.key == ZONES_KEY);
-    let names: Option<Vec<String>> =
-        entry.and_then(|entry| entry.value.as_deref()).and_then(|text| serde_json::from_str(text).ok());
+    let names: Option<Vec<String>> = value_of(metadata, ZONES_KEY).and_then(|text| serde_json::from_str(text).ok());
     names.unwrap_or_default().into_iter().map(ZoneName::from).collect()
 }
 
@@ -152,7 +182,16 @@ pub(super) fn write_sums(sums: BlockSummer) -> KeyValue {
 
 /// Returns the list of checksums; `None` in files that were written before there were any.
 pub(super) fn sums_text(metadata: Option<&Vec<KeyValue>>) -> Option<&str> {
-    metadata?.iter().find(|entry| entry.key == SUMS_KEY)?.value.as_deref()
+    value_of(metadata, SUMS_KEY)
+}
+
+/// Returns whether a file's metadata name the format that is written.
+pub(super) fn is_of_present_format(metadata: Option<&Vec<KeyValue>>) -> bool {
+    value_of(metadata, FORMAT_KEY) == Some(FORMAT_VERSION)
+}
+
+fn value_of<'metadata>(metadata: Option<&'metadata Vec<KeyValue>>, key: &str) -> Option<&'metadata str> {
+    metadata?.iter().find(|entry| entry.key == key)?.value.as_deref()
 }
 
 /// Returns the pieces that a file's metadata list.
@@ -161,15 +200,11 @@ pub(super) fn sums_text(metadata: Option<&Vec<KeyValue>>) -> Option<&str> {
 /// [`StoreError::Damaged`] when there is no such list, or it is of another format or another number of rows.
 pub(super) fn read_pieces(metadata: Option<&Vec<KeyValue>>, file_rows: usize) -> Result<Vec<Piece>> {
     let wrong = |what: &str| StoreError::Damaged(format!("a segment's {what} cannot be read"));
-    let value = |key: &str| {
-        let entry = metadata.into_iter().flatten().find(|entry| entry.key == key);
-        entry.and_then(|entry| entry.value.as_deref())
-    };
     // The list of another format could have the same shape and mean something else.
-    if value(FORMAT_KEY) != Some(FORMAT_VERSION) {
+    if !value_of(metadata, FORMAT_KEY).is_some_and(|format| READABLE_VERSIONS.contains(&format)) {
         return Err(wrong("format"));
     }
-    let list: Option<PieceList> = value(PIECES_KEY).and_then(|text| serde_json::from_str(text).ok());
+    let list: Option<PieceList> = value_of(metadata, PIECES_KEY).and_then(|text| serde_json::from_str(text).ok());
     let list = list.ok_or_else(|| wrong("list of pieces"))?;
     let mut pieces = Vec::with_capacity(list.pieces.len());
     let (mut before_us, mut rows) = (0, 0_usize);

@@ -31,7 +31,7 @@ pub use catalog::{Publication, SegmentRow, UnsealedPeriod};
 pub use check::StoredAmount;
 pub use file::PeriodFile;
 pub use lake::{LakeSegment, OpenPeriod};
-pub use layout::file_properties;
+pub use layout::{RowOrder, file_properties};
 pub use name::{SegmentName, folders_of_segment};
 pub use period::SealedPeriod;
 pub use read::{SegmentPieces, SegmentReader};

@@ -13,7 +13,7 @@ use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::ZoneName;
 
-use super::layout::{PAGE_ROWS, Piece, read_pieces, read_zones};
+use super::layout::{PAGE_ROWS, Piece, is_of_present_format, read_pieces, read_zones};
 use super::sealed_file::{SealedFile, guarded};
 use super::write::WrittenSegment;
 use crate::columnar::{RowsOfBatch, block_of_rows};
@@ -66,6 +66,11 @@ impl SegmentReader {
     /// Returns the time zones of the rows, in the order of their names.
     pub fn zones(&self) -> Vec<ZoneName> {
         read_zones(self.metadata.metadata().file_metadata().key_value_metadata())
+    }
+
+    /// Returns whether the file is written as it would be today.
+    pub fn is_of_present_format(&self) -> bool {
+        is_of_present_format(self.metadata.metadata().file_metadata().key_value_metadata())
     }
 
     /// Returns the rows whose times lie in the range, both ends included; of some channels, or of all.

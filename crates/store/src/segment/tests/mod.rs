@@ -3,6 +3,7 @@
 mod catalog;
 mod fixtures;
 mod flips;
+mod metadata;
 mod round_trip;
 mod signals;
 mod size;
