@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tempfile::tempdir;
 
 use crate::exports::{BEGIN_MS, fetch, python_with_readers, unpacked, wait_for};
-use crate::harness::{Patient, Researcher, Service, store_command};
+use crate::harness::{Patient, Researcher, Service, pulseward, store_command};
 
 /// Two hours of every minute, with decimals that no float is exactly.
 fn vitals() -> Value {
@@ -79,3 +79,42 @@ for frame in frames:
         assert [repr(float(value)) for value in frame[name]] == [repr(float(value)) for value in sent[name]], name
 print(len(frames), "files")
 "#;
+
+/// Counts and millivolts that say the same lie in a sealed file and in an archive of columns once, and come back as two.
+#[tokio::test]
+async fn a_signal_that_was_sent_twice_comes_back_from_an_archive_of_columns() {
+    let data = tempdir().unwrap();
+    let service = Service::start_with(data.path(), &["--export-interval", "0s"]);
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    let patient = researcher.enrol().await;
+    let counts: Vec<i64> = (0..20_000).map(|row| (row * row) % 1_201 - 600).collect();
+    let mut millivolts: Vec<f64> = counts.iter().map(|count| *count as f64 / 1000.0).collect();
+    // One row of the second stretch says something else, which is to stay.
+    millivolts[18_000] = 0.7;
+    let ecg = json!([{"start": BEGIN_MS, "rate_hz": 256, "value": counts, "ecg": millivolts}]);
+    assert_eq!(researcher.sync(&patient, &json!({"data": {"ecg": ecg}})).await.unwrap().0, 200);
+    let csv = unpacked(&archive_of(&researcher, &patient, "ecg", "csv").await).0;
+    for is_sealed in [false, true] {
+        if is_sealed {
+            store_command(data.path(), &["seal", "--now"]);
+        }
+        let archive = archive_of(&researcher, &patient, "ecg", "parquet").await;
+        assert_eq!(nulls_of(&unpacked(&archive).0["ecg/2025-11-19.parquet"], "value"), 16_384);
+        let file = data.path().join("archive.zip");
+        std::fs::write(&file, &archive).unwrap();
+        let again = researcher.enrol().await;
+        let arguments = ["import", "--url", &service.url, "--bearer", &again.token, "--json", file.to_str().unwrap()];
+        let output = pulseward(&arguments).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let back = unpacked(&archive_of(&researcher, &again, "ecg", "csv").await).0;
+        assert!(back == csv, "{is_sealed}");
+    }
+}
+
+/// Returns how many rows of a Parquet file have no value in a column.
+fn nulls_of(file: &[u8], column: &str) -> usize {
+    let file = bytes::Bytes::copy_from_slice(file);
+    let builder = parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+    let batches = builder.build().unwrap().map(Result::unwrap);
+    batches.map(|batch| arrow_array::Array::null_count(batch.column_by_name(column).unwrap())).sum()
+}

@@ -35,6 +35,8 @@ const SCALE: &str = "scale";
 const MEANING: &str = "meaning";
 /// Key of the value, in the column's unit, that means "no value" as null does; absent where every value is one.
 const NO_VALUE: &str = "no_value";
+/// Key of the name of the column whose steps this one counts where files of whole periods leave it out.
+const REPEATS: &str = "repeats";
 
 /// Returns the schema of a data type: `timestamp`, the registry's columns in their order, `zone`.
 pub fn arrow_schema(data_type: DataType) -> SchemaRef {
@@ -49,7 +51,12 @@ fn build(data_type: DataType) -> Schema {
     let mut fields = vec![with_metadata(timestamp, Known::unit("µs since 1970 UTC"), "time of the sample")];
     for column in data_type.columns() {
         let field = Field::new(column.name, arrow_type(column), column.nullable);
-        let known = Known { unit: column.unit, decimals: column.decimals(), no_value: column.no_value };
+        let known = Known {
+            unit: column.unit,
+            decimals: column.decimals(),
+            no_value: column.no_value,
+            repeats: column.repeats,
+        };
         fields.push(with_metadata(field, known, &column.description()));
     }
     fields.push(with_metadata(Field::new(ZONE, coded_text(), false), Known::unit(""), "IANA time zone of the sample"));
@@ -64,18 +71,20 @@ struct Known<'column> {
     decimals: u8,
     /// The value that means none, in the unit.
     no_value: Option<i32>,
+    /// The column that it may repeat.
+    repeats: Option<&'column str>,
 }
 
 impl<'column> Known<'column> {
     /// Integers or texts of which every one is a value.
     const fn unit(unit: &'column str) -> Self {
-        Known { unit, decimals: 0, no_value: None }
+        Known { unit, decimals: 0, no_value: None, repeats: None }
     }
 }
 
 #[expect(clippy::disallowed_types, reason = "Arrow's own type, which Arrow writes in the order of the keys")]
 fn with_metadata(field: Field, known: Known<'_>, meaning: &str) -> Field {
-    let Known { unit, decimals, no_value } = known;
+    let Known { unit, decimals, no_value, repeats } = known;
     let mut metadata = std::collections::HashMap::from([(MEANING.to_owned(), meaning.to_owned())]);
     if !unit.is_empty() {
         metadata.insert(UNIT.to_owned(), unit.to_owned());
@@ -85,6 +94,9 @@ fn with_metadata(field: Field, known: Known<'_>, meaning: &str) -> Field {
     }
     if let Some(none) = no_value {
         metadata.insert(NO_VALUE.to_owned(), none.to_string());
+    }
+    if let Some(repeated) = repeats {
+        metadata.insert(REPEATS.to_owned(), repeated.to_owned());
     }
     field.with_metadata(metadata)
 }
@@ -123,6 +135,8 @@ mod tests {
                 assert_eq!(field.metadata()[MEANING].ends_with("means no value"), expected.is_some());
             }
         }
+        let ecg = arrow_schema(DataType::Ecg);
+        assert_eq!(ecg.field_with_name("value").expect("a field").metadata()[REPEATS], "ecg");
         let bpm = arrow_schema(DataType::Activity);
         assert_eq!(bpm.field_with_name("bpm").expect("a field").metadata()[NO_VALUE], "0");
     }

@@ -132,6 +132,8 @@ pub(super) struct Piece {
     pub(super) last_us: i64,
     /// The channels in the order of the file, and how many rows each has.
     pub(super) runs: Vec<(Channel, usize)>,
+    /// Whether a column was left out because it repeats another.
+    pub(super) is_repeated: bool,
 }
 
 /// The pieces as they are kept in the file's metadata, as JSON.
@@ -142,6 +144,9 @@ struct PieceList {
     /// Of each piece: µs from the start of the piece before, µs from its first row to its last, then the number of
     /// rows of each channel.
     pieces: Vec<Vec<i64>>,
+    /// Places in the list of the pieces of which a column was left out because it repeats another.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    repeated: Vec<usize>,
 }
 
 /// Returns the metadata entry that lists the pieces.
@@ -149,9 +154,11 @@ pub(super) fn write_pieces(pieces: &[Piece]) -> Result<KeyValue> {
     let mut channels: Vec<Channel> = pieces.iter().flat_map(|piece| &piece.runs).map(|(channel, _)| *channel).collect();
     channels.sort_unstable();
     channels.dedup();
-    let mut list = PieceList { channels: channels.iter().map(|channel| channel.0).collect(), pieces: Vec::new() };
+    let channel_numbers = channels.iter().map(|channel| channel.0).collect();
+    let mut list = PieceList { channels: channel_numbers, pieces: Vec::new(), repeated: Vec::new() };
     let mut before_us = 0;
-    for piece in pieces {
+    for (place, piece) in pieces.iter().enumerate() {
+        list.repeated.extend(piece.is_repeated.then_some(place));
         let mut entry = vec![piece.first_us - before_us, piece.last_us - piece.first_us];
         let rows_of = |channel: &Channel| piece.runs.iter().find(|(of, _)| of == channel).map_or(0, |(_, rows)| *rows);
         entry.extend(channels.iter().map(|channel| rows_of(channel) as i64));
@@ -190,6 +197,16 @@ pub(super) fn is_of_present_format(metadata: Option<&Vec<KeyValue>>) -> bool {
     value_of(metadata, FORMAT_KEY) == Some(FORMAT_VERSION)
 }
 
+/// Returns the data type that a file's metadata name; `None` of a file that is not ours.
+pub(super) fn data_type_of(metadata: Option<&Vec<KeyValue>>) -> Option<DataType> {
+    value_of(metadata, TYPE_KEY).and_then(DataType::from_name)
+}
+
+/// Returns whether a file's metadata list pieces: those of an answer do not.
+pub(super) fn has_pieces(metadata: Option<&Vec<KeyValue>>) -> bool {
+    value_of(metadata, PIECES_KEY).is_some()
+}
+
 fn value_of<'metadata>(metadata: Option<&'metadata Vec<KeyValue>>, key: &str) -> Option<&'metadata str> {
     metadata?.iter().find(|entry| entry.key == key)?.value.as_deref()
 }
@@ -219,6 +236,9 @@ pub(super) fn read_pieces(metadata: Option<&Vec<KeyValue>>, file_rows: usize) ->
         pieces.push(piece);
         before_us = first_us;
     }
+    for place in list.repeated {
+        pieces.get_mut(place).ok_or_else(|| wrong("list of pieces"))?.is_repeated = true;
+    }
     // Rows are distinguished by this list alone: a wrong count would give rows of one channel to another.
     if rows == file_rows { Ok(pieces) } else { Err(wrong("list of pieces")) }
 }
@@ -240,7 +260,7 @@ fn piece_of(
         rows = rows.checked_add(count)?;
         runs.push((Channel(*channel), count));
     }
-    Some((Piece { first_us, last_us, runs }, rows))
+    Some((Piece { first_us, last_us, runs, is_repeated: false }, rows))
 }
 
 #[cfg(test)]
@@ -255,8 +275,8 @@ mod tests {
     #[test]
     fn list_of_pieces_is_read_back() {
         let pieces = [
-            Piece { first_us: 10, last_us: 20, runs: vec![(Channel(0), 2), (Channel(3), 1)] },
-            Piece { first_us: 21, last_us: 21, runs: vec![(Channel(3), 1)] },
+            Piece { first_us: 10, last_us: 20, runs: vec![(Channel(0), 2), (Channel(3), 1)], is_repeated: false },
+            Piece { first_us: 21, last_us: 21, runs: vec![(Channel(3), 1)], is_repeated: true },
         ];
         let list = write_pieces(&pieces).expect("a list").value.expect("a text");
         assert_eq!(read(&list, 4).expect("pieces"), pieces);
@@ -272,6 +292,7 @@ mod tests {
             format!(r#"{{"channels":[0],"pieces":[[0,1,{most}],[2,1,{most}],[4,1,3]]}}"#),
             format!(r#"{{"channels":[0],"pieces":[[{most},1,1]]}}"#),
             format!(r#"{{"channels":[0],"pieces":[[1,0,1],[{most},0,0]]}}"#),
+            r#"{"channels":[0],"pieces":[[1,0,1]],"repeated":[1]}"#.to_owned(),
         ] {
             assert!(matches!(read(&list, 1), Err(StoreError::Damaged(_))), "{list}");
         }

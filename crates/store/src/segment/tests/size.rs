@@ -12,6 +12,7 @@ use parquet::file::properties::WriterProperties;
 use vitals::block::{Block, Cells};
 use vitals::registry::DataType;
 
+use super::repeated::sent_twice;
 use super::{objects, signals, write};
 
 /// Bytes of the numbers of some columns with their times, one file a channel.
@@ -95,10 +96,12 @@ async fn ecg_costs_what_its_millivolts_cost() {
 /// Floats for what has decimals, against scaled integers for the same: a day of one patient, file by file and as a whole.
 #[tokio::test]
 async fn a_day_of_floats_is_no_larger_than_one_of_scaled_integers() {
-    let days: [(DataType, Vec<Block>, &[&str]); 3] = [
+    let days: [(DataType, Vec<Block>, &[&str]); 4] = [
         (DataType::RrInterval, signals::intervals(), &["rr"]),
         (DataType::Activity, signals::activity(), &["bpm", "last_steps", "respiration_rate", "spo2", "core_temp"]),
         (DataType::Temperature, signals::temperature(), &["temp_sk1", "temp_amb"]),
+        // As it is sent: in counts and in millivolts.
+        (DataType::Ecg, vec![sent_twice(256 * 1200, &[])], &["value", "ecg"]),
     ];
     let (mut floats, mut integers) = (0.0, 0.0);
     for (data_type, blocks, names) in days {
