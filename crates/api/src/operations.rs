@@ -88,7 +88,7 @@ struct DamagedFiles {
     #[schema(example = 0)]
     damaged: u64,
     /// One of them: type, period and file.
-    #[schema(example = "type=ppg2/day=2026-11-20/000001-00c0ffee00c0ffee.parquet")]
+    #[schema(example = "type=ppg2/period=2026-11-20/000001-00c0ffee00c0ffee.parquet")]
     example: String,
 }
 
@@ -164,7 +164,8 @@ mod tests {
 
     #[test]
     fn damaged_file_is_named_without_its_patient() {
-        let path = "v1/type=ppg2/day=2026-11-20/patient=6f1c9a52-0b0e-4d0b-9d53-1d7f5b1f0001/000001-00c0ffee.parquet";
-        assert_eq!(without_patient(path), "type=ppg2/day=2026-11-20/000001-00c0ffee.parquet");
+        let path =
+            "v1/type=ppg2/period=2026-11-20/patient=6f1c9a52-0b0e-4d0b-9d53-1d7f5b1f0001/000001-00c0ffee.parquet";
+        assert_eq!(without_patient(path), "type=ppg2/period=2026-11-20/000001-00c0ffee.parquet");
     }
 }

@@ -76,7 +76,10 @@ async fn rows_go_when_their_time_has_come_and_summaries_stay() {
     let objects = story.platform.core.objects().listed("v1").await.expect("a list");
     let paths: Vec<&str> = objects.iter().map(|object| object.path.as_str()).collect();
     assert_eq!(paths.len(), 2, "{paths:?}");
-    assert!(paths.iter().all(|path| path.contains("day=2025-11-19") || path.contains("month=2025-11")), "{paths:?}");
+    assert!(
+        paths.iter().all(|path| path.contains("period=2025-11-19") || path.contains("period=2025-11-01")),
+        "{paths:?}"
+    );
 
     let entries = story.audit_entries(&patient.uuid, None).await;
     let retired: Vec<Value> = entries

@@ -70,7 +70,7 @@ impl From<OpenPeriod> for OpenBody {
     "first_timestamp": 1_795_132_800_000_i64, "last_timestamp": 1_795_219_199_984_i64, "rows": 5_529_600,
     "bytes": 25_700_123, "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     "sealed_at": "2026-11-21T06:00:12.345Z",
-    "path": "v1/type=ppg2/day=2026-11-20/patient=6f1c9a52-0b0e-4d0b-9d53-1d7f5b1f0001/000001-00c0ffee00c0ffee.parquet",
+    "path": "v1/type=ppg2/period=2026-11-20/patient=6f1c9a52-0b0e-4d0b-9d53-1d7f5b1f0001/000001-00c0ffee00c0ffee.parquet",
     "url": concat!(
         "https://study.example/integration/downloads/",
         "6f1c9a52-0b0e-4d0b-9d53-1d7f5b1f0001_ppg2_2026-11-20.parquet",

@@ -2,6 +2,7 @@
 
 use aws_lc_rs::digest::{SHA256, digest};
 use serde_json::{Value, json};
+use store::FailureMoment;
 
 use crate::common::{Answer, text};
 use crate::{MIDNIGHT_MS, Study, path_of, ppg2};
@@ -161,6 +162,23 @@ async fn periods_that_are_not_in_files_yet_are_listed_as_open() {
     send(MIDNIGHT_MS + 3_600_000).await;
     let page = lake(&study, "per_page=1").await.ok();
     assert_eq!(page["open"][1], json!({"type": "ppg2", "from": "2025-11-19T00:00:00.000Z"}), "{page}");
+    // The look is made once a listing, which a failure of the next one shows.
+    let health = study.story.platform.core.health();
+    let since = text(&page["next_since"]);
+    health.plan_failure("segment.lake.open_periods", FailureMoment::BeforeItBegins);
+    let next = lake(&study, &format!("per_page=1&since={since}")).await.ok();
+    assert_eq!((&next["open"], &next["more"]), (&page["open"], &json!(true)));
+    let again = lake(&study, &format!("per_page=1&since={since}")).await.ok();
+    assert_eq!(again["files"][0]["path"], next["files"][0]["path"]);
+    assert_eq!(health.failures_to_come(), ["segment.lake.open_periods"]);
+    assert_eq!(lake(&study, "per_page=1").await.error().0, 503, "a listing that begins looks");
+    study.story.pass_ms(10 * 60_000);
+    health.plan_failure("segment.lake.open_periods", FailureMoment::BeforeItBegins);
+    assert_eq!(
+        lake(&study, &format!("per_page=1&since={since}")).await.error().0,
+        503,
+        "one that was left looks again"
+    );
     // Another study's patients are none of this one's business.
     let other = study.story.group(&study.key).await;
     let path = format!("/integration/v1/groups/{other}/lake");

@@ -15,6 +15,7 @@ use crate::core::access::Researcher;
 use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
 use crate::core::error::{PlatformError, Result};
 use crate::data::Data;
+use crate::data::lake_listings::FoundOpen;
 
 /// How long an address in a listing holds.
 const LINK_LIFETIME: Duration = Duration::from_hours(1);
@@ -43,7 +44,7 @@ pub struct LakePage {
     pub more: bool,
     /// Patients who have files that cannot be listed: what is stored about them is damaged.
     pub unreadable: Vec<PatientId>,
-    /// From when on rows of each type are not in files, or not all of them.
+    /// From when on rows of each type are not in files, or not all of them, as the first page of the listing has found it.
     pub open: Vec<OpenPeriod>,
 }
 
@@ -60,8 +61,13 @@ impl Data {
     ) -> Result<LakePage> {
         let patients = self.core.readable_members(researcher, group_code).await?.into_uuids();
         researcher.require_manager()?;
-        // Before the files: what is sealed meanwhile is then named twice and not nowhere.
-        let open = self.core.health().open_periods(patients.clone()).await?;
+        let (account, now_ms) = (&researcher.account, self.core.now_ms());
+        let known = since.and_then(|since| self.listings.find(account, group_code, since, now_ms));
+        let open = match known {
+            Some(known) => known,
+            // Before the files: what is sealed meanwhile is then named twice and not nowhere.
+            None => FoundOpen { periods: self.core.health().open_periods(patients.clone()).await?, at_ms: now_ms },
+        };
         let limit = limit.clamp(1, LARGEST_LAKE_PAGE);
         let after = since.unwrap_or(-1);
         let (segments, damaged) = self.core.health().lake_segments(patients, after, limit).await?;
@@ -82,7 +88,11 @@ impl Data {
             let url = self.download_url(&segment.segment.object.path, &name, LINK_LIFETIME).await?;
             files.push(LakeFile { segment, period, url });
         }
-        Ok(LakePage { files, next_since, more, unreadable: damaged.into_iter().collect(), open })
+        let periods = open.periods.clone();
+        if more {
+            self.listings.expect(account, group_code, next_since, open);
+        }
+        Ok(LakePage { files, next_since, more, unreadable: damaged.into_iter().collect(), open: periods })
     }
 
     /// Writes an entry for each patient with files on a page.

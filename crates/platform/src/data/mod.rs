@@ -9,6 +9,7 @@ pub mod exports;
 pub mod ingest;
 pub(crate) mod kept;
 pub(crate) mod lake;
+mod lake_listings;
 pub(crate) mod latest;
 pub(crate) mod movement;
 pub(crate) mod patient_rows;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 
 use self::derivations::turns::Derivations;
 use self::exports::counts::ExportCounts;
+use self::lake_listings::Listings;
 use self::portal::boards::Boards;
 use self::unreadable_log::UnreadableLog;
 use crate::core::Core;
@@ -35,6 +37,7 @@ pub struct Data {
     derivations: Arc<Derivations>,
     exports: Arc<ExportCounts>,
     boards: Arc<Boards>,
+    listings: Arc<Listings>,
     unreadable: Arc<UnreadableLog>,
 }
 
@@ -42,7 +45,8 @@ impl Data {
     /// The service over what all services share, and over the one that knows who takes part.
     pub(crate) fn new(core: Core, people: People) -> Self {
         let (derivations, boards) = (Arc::new(Derivations::new()), Arc::default());
-        Data { core, people, derivations, exports: Arc::default(), boards, unreadable: Arc::default() }
+        let (exports, listings, unreadable) = (Arc::default(), Arc::default(), Arc::default());
+        Data { core, people, derivations, exports, boards, listings, unreadable }
     }
 }
 

@@ -9,6 +9,7 @@ use futures::StreamExt;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use store::Objects;
+use store::segment::folders_of_segment;
 
 use self::listing::{File, Listing, Open};
 use crate::failure::Failure;
@@ -191,18 +192,25 @@ fn nothing_listed(since: Option<&str>, open: &[Open]) -> String {
     )
 }
 
-/// Removes what the file has taken the place of: other files in its folder, which is of one type, period and patient.
+/// Removes what the file has taken the place of: other files in its folder, which is of one type, period and patient, and
+/// in the folders that the period had before.
 async fn remove_older(target: &Objects, path: &str) -> Result<u64, Failure> {
-    let Some((folder, _)) = path.rsplit_once('/') else { return Ok(0) };
     let mut removed = 0;
-    for object in target.listed(folder).await? {
-        // Paths carry a growing number, so that the order of names is the order of sealing.
-        if object.path.as_str() < path {
-            target.delete(&object.path).await?;
-            removed += 1;
+    for folder in folders_of_segment(path) {
+        for object in target.listed(&folder).await? {
+            // Names begin with a growing number, so that their order is the order of sealing.
+            if file_name(&object.path) < file_name(path) {
+                target.delete(&object.path).await?;
+                removed += 1;
+            }
         }
+        target.remove_empty_folder(&folder);
     }
     Ok(removed)
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
 /// Fails where files could not be listed: a mirror that lacks them must not look whole.

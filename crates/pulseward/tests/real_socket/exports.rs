@@ -369,7 +369,7 @@ async fn a_bucket_does_what_a_folder_does() {
     let mut seal = pulseward(&["seal", "--now", "--json", "--data", folder, "--objects", &objects]);
     let output = seal.envs(s3_environment(&server)).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(server.bucket_folder().join("trial/v1/type=ppg2/day=2025-11-19").is_dir());
+    assert!(server.bucket_folder().join("trial/v1/type=ppg2/period=2025-11-19").is_dir());
     assert!(fetch(&export(&researcher, &patient, "csv").await).await == unsealed);
     let (files, _) = unpacked(&fetch(&export(&researcher, &patient, "parquet").await).await);
     assert!(files["ppg2/2025-11-19.parquet"].starts_with(b"PAR1"));

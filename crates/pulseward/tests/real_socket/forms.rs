@@ -1,14 +1,14 @@
 //! Answers of raw-metrics in each of their forms, read by libraries that know nothing of this service.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal128Type, Int32Type, TimestampMicrosecondType};
+use arrow_array::types::{Float64Type, Int32Type, TimestampMicrosecondType};
 use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::StreamReader;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 
-use crate::recordings::{Row, trimmed};
+use crate::recordings::Row;
 
 /// A form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,8 +108,8 @@ fn cell(array: &dyn Array, row: usize) -> String {
     if let Some(numbers) = array.as_primitive_opt::<Int32Type>() {
         return numbers.value(row).to_string();
     }
-    if let Some(decimals) = array.as_primitive_opt::<Decimal128Type>() {
-        return trimmed(&decimals.value_as_string(row)).to_owned();
+    if let Some(floats) = array.as_primitive_opt::<Float64Type>() {
+        return floats.value(row).to_string();
     }
     let coded = array.as_dictionary::<Int32Type>();
     let key = coded.key(row).unwrap();

@@ -116,6 +116,61 @@ async fn mirror_keeps_what_the_service_cannot_list_and_fetches_it_later() {
     assert_eq!(copy(&mirror, &["--full"]).1, [0, all, 0]);
 }
 
+/// Types with days and types with months have one key of periods, so that a reader of hives takes all of them at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_query_reads_every_type_of_a_mirror() {
+    let Some(python) = python_with_readers() else { return };
+    let SealedDay { data, service, researcher, patient } = SealedDay::begin().await;
+    let mirror = data.path().join("mirror");
+    let target = mirror.to_str().unwrap();
+    let copy =
+        ["lake", "copy", "--url", &service.url, "--token", &researcher.key, "--group", &researcher.group, target];
+    assert!(pulseward(&copy).output().unwrap().status.success());
+    let program = r#"
+import os, duckdb
+files = f'{os.environ["MIRROR"]}/v1/**/*.parquet'
+rows = duckdb.sql(f"""SELECT type, period, typeof(period), patient, count(*)
+    FROM read_parquet('{files}', hive_partitioning = true, union_by_name = true) GROUP BY ALL ORDER BY ALL""")
+for row in rows.fetchall():
+    print(*row)
+"#;
+    let output = Command::new(&python).args(["-c", program]).env("MIRROR", target).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let uuid = &patient.uuid;
+    let expected = format!(
+        "activity 2025-11-01 DATE {uuid} 121\nppg2 2025-11-19 DATE {uuid} 230400\ntests 2025-11-01 DATE {uuid} 1"
+    );
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), expected);
+}
+
+/// A mirror of before there was one key has its files under `day=` and `month=`.
+#[tokio::test]
+async fn files_under_former_keys_are_replaced_by_later_ones() {
+    let SealedDay { data, service, researcher, patient } = SealedDay::begin().await;
+    let mirror = data.path().join("mirror");
+    let copy = || {
+        let target = mirror.to_str().unwrap();
+        let arguments =
+            ["lake", "copy", "--url", &service.url, "--token", &researcher.key, "--group", &researcher.group, target];
+        let output = pulseward(&[&arguments[..], &["--json"]].concat()).output().unwrap();
+        let done: Value = serde_json::from_slice(&output.stdout).unwrap();
+        ["copied", "present", "removed"].map(|name| done[name].as_u64().unwrap())
+    };
+    assert_eq!(copy(), [3, 0, 0]);
+    let moved = [("activity", "2025-11-01", "month=2025-11"), ("ppg2", "2025-11-19", "day=2025-11-19")];
+    let former = moved.map(|(data_type, date, former)| {
+        let folder = mirror.join(format!("v1/type={data_type}"));
+        std::fs::rename(folder.join(format!("period={date}")), folder.join(former)).unwrap();
+        folder.join(former).join(format!("patient={}", patient.uuid))
+    });
+    let body = json!({"data": {"activity": {"timestamp": [BEGIN_MS + 9_500_000], "bpm": [70]},
+        "ppg2": [{"start": BEGIN_MS + 9_500_000, "rate_hz": 16, "metric_id": "0x7e", "led_pd_pos": 6, "value": [1, 2]}]}});
+    assert_eq!(researcher.sync(&patient, &body).await.unwrap().0, 200);
+    store_command(data.path(), &["seal", "--now"]);
+    assert_eq!(copy(), [2, 0, 2]);
+    assert!(!former.iter().any(|folder| folder.exists()), "{former:?}");
+}
+
 /// The Python examples of the guide.
 fn examples() -> Vec<String> {
     let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/exports.md");

@@ -33,6 +33,7 @@ mod meanwhile;
 mod monitoring;
 mod moving_on;
 mod no_store;
+mod numbers;
 mod odd_input;
 mod one_store;
 mod operator_limits;

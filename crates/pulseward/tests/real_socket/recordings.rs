@@ -151,6 +151,6 @@ fn decimal(thousandths: i64) -> String {
 }
 
 /// A decimal number without the zeros at its end.
-pub fn trimmed(number: &str) -> &str {
+fn trimmed(number: &str) -> &str {
     if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }

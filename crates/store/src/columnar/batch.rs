@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use arrow_array::builder::StringBuilder;
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    ArrayRef, Decimal128Array, DictionaryArray, Int32Array, RecordBatch, StringArray, TimestampMicrosecondArray,
+    ArrayRef, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray, TimestampMicrosecondArray,
     new_null_array,
 };
 use arrow_schema::{DataType as ArrowType, Schema};
@@ -84,9 +84,11 @@ fn array_of(schema: &Schema, position: usize, column: &Column, runs: &[Run<'_>])
     match (column.kind, arrow_type) {
         (Kind::Hex, _) => coded(cells, &HEX_NAMES),
         (Kind::TestType, _) => coded(cells, &TEST_NAMES),
-        (_, ArrowType::Decimal128(digits, scale)) => {
-            let array: Decimal128Array = cells.unary(i128::from);
-            Ok(Arc::new(array.with_precision_and_scale(*digits, *scale)?))
+        (_, ArrowType::Float64) => {
+            // A quotient of integers is the float nearest to the decimal; a product with 0.001 would not be.
+            let steps = f64::from(column.steps_per_unit());
+            let array: Float64Array = cells.unary(|cell| f64::from(cell) / steps);
+            Ok(Arc::new(array))
         }
         _ => Ok(Arc::new(cells)),
     }

@@ -1,12 +1,12 @@
 //! Batches that this program wrote, back to blocks.
 //!
-//! Unlike [`super::blocks_from_batch`] this trusts the values and knows the types, so it only copies.
+//! Unlike [`super::read_batch`] this trusts the values and knows the types, so it only copies.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal128Type, Int32Type, TimestampMicrosecondType};
+use arrow_array::types::{Decimal128Type, Float64Type, Int32Type, TimestampMicrosecondType};
 use arrow_array::{Array, RecordBatch, StringArray};
 use arrow_schema::DataType as ArrowType;
 use runtime::HashMap;
@@ -100,9 +100,15 @@ fn add_cells(
             let array = array.as_primitive_opt::<Int32Type>().ok_or_else(wrong)?;
             cells.extend_from_slice(&array.values()[rows.clone()]);
         }
-        ArrowType::Decimal128(_, scale) => {
+        ArrowType::Float64 => {
+            if let Some(found) = array.as_primitive_opt::<Float64Type>() {
+                let steps = f64::from(column.steps_per_unit());
+                cells.extend(found.values()[rows.clone()].iter().map(|value| (value * steps).round() as i32));
+                return Ok(());
+            }
+            // Files of format 1.
             let found = array.as_primitive_opt::<Decimal128Type>().ok_or_else(wrong)?;
-            if found.scale() != *scale {
+            if i32::from(found.scale()) != i32::from(column.decimals()) {
                 return Err(wrong());
             }
             cells.extend(found.values()[rows.clone()].iter().map(|value| *value as i32));

@@ -6,15 +6,16 @@
 //! |---|---|---|
 //! | timestamp | Timestamp(µs, UTC) | `INT64`, `DELTA_BINARY_PACKED` |
 //! | integer | Int32 | `INT32`, `DELTA_BINARY_PACKED` |
-//! | number with decimals, up to nine digits | Decimal128(9, scale) | `INT32 DECIMAL(9, scale)`, `DELTA_BINARY_PACKED` |
-//! | number with decimals, more digits | Decimal128(18, scale) | `INT64 DECIMAL(18, scale)`, `DELTA_BINARY_PACKED` |
+//! | number with decimals | Float64 | `DOUBLE`, dictionary, `PLAIN` where there are too many different values |
 //! | hexadecimal code, kind of test | dictionary of Utf8 | `BYTE_ARRAY STRING`, dictionary |
 //! | text | Utf8 | `BYTE_ARRAY STRING`, dictionary |
 //! | zone | dictionary of Utf8 | `BYTE_ARRAY STRING`, dictionary |
 //!
-//! On disk a decimal is the scaled integer of the registry, so it packs as well as any integer, and a reader still
-//! sees millivolts. The precision is 9 or 18 and not the column's own, so that a range can be widened without
-//! changing the type of a column between two files. Arrow has a Decimal32 too, but older readers refuse it.
+//! A number with decimals is the float nearest to it, whose shortest text is the decimal itself: a cell has ten digits at
+//! most, and floats distinguish fifteen. Decimals would say the same, and pandas turns them into objects, which its
+//! `describe()` leaves out without a word and its `mean()` takes 180 times as long for. Cells of one column repeat, so a
+//! dictionary makes floats as small as scaled integers are (`docs/benchmarks.md`). Files of format 1 have
+//! `Decimal128(9 or 18, scale)` and stay readable.
 
 use std::sync::{Arc, LazyLock};
 
@@ -34,11 +35,8 @@ const SCALE: &str = "scale";
 const MEANING: &str = "meaning";
 /// Key of the value, in the column's unit, that means "no value" as null does; absent where every value is one.
 const NO_VALUE: &str = "no_value";
-
-/// Digits of a decimal that Parquet keeps in 32 bits.
-const NARROW_DIGITS: u8 = 9;
-/// Digits of a decimal that Parquet keeps in 64 bits.
-const WIDE_DIGITS: u8 = 18;
+/// Key of the name of the column whose steps this one counts where files of whole periods leave it out.
+const REPEATS: &str = "repeats";
 
 /// Returns the schema of a data type: `timestamp`, the registry's columns in their order, `zone`.
 pub fn arrow_schema(data_type: DataType) -> SchemaRef {
@@ -53,7 +51,12 @@ fn build(data_type: DataType) -> Schema {
     let mut fields = vec![with_metadata(timestamp, Known::unit("µs since 1970 UTC"), "time of the sample")];
     for column in data_type.columns() {
         let field = Field::new(column.name, arrow_type(column), column.nullable);
-        let known = Known { unit: column.unit, decimals: column.decimals(), no_value: column.no_value };
+        let known = Known {
+            unit: column.unit,
+            decimals: column.decimals(),
+            no_value: column.no_value,
+            repeats: column.repeats,
+        };
         fields.push(with_metadata(field, known, &column.description()));
     }
     fields.push(with_metadata(Field::new(ZONE, coded_text(), false), Known::unit(""), "IANA time zone of the sample"));
@@ -68,18 +71,20 @@ struct Known<'column> {
     decimals: u8,
     /// The value that means none, in the unit.
     no_value: Option<i32>,
+    /// The column that it may repeat.
+    repeats: Option<&'column str>,
 }
 
 impl<'column> Known<'column> {
     /// Integers or texts of which every one is a value.
     const fn unit(unit: &'column str) -> Self {
-        Known { unit, decimals: 0, no_value: None }
+        Known { unit, decimals: 0, no_value: None, repeats: None }
     }
 }
 
 #[expect(clippy::disallowed_types, reason = "Arrow's own type, which Arrow writes in the order of the keys")]
 fn with_metadata(field: Field, known: Known<'_>, meaning: &str) -> Field {
-    let Known { unit, decimals, no_value } = known;
+    let Known { unit, decimals, no_value, repeats } = known;
     let mut metadata = std::collections::HashMap::from([(MEANING.to_owned(), meaning.to_owned())]);
     if !unit.is_empty() {
         metadata.insert(UNIT.to_owned(), unit.to_owned());
@@ -89,6 +94,9 @@ fn with_metadata(field: Field, known: Known<'_>, meaning: &str) -> Field {
     }
     if let Some(none) = no_value {
         metadata.insert(NO_VALUE.to_owned(), none.to_string());
+    }
+    if let Some(repeated) = repeats {
+        metadata.insert(REPEATS.to_owned(), repeated.to_owned());
     }
     field.with_metadata(metadata)
 }
@@ -106,18 +114,10 @@ pub(super) fn coded_text() -> ArrowType {
 fn arrow_type(column: &Column) -> ArrowType {
     match column.kind {
         Kind::Number { decimals: 0, .. } => ArrowType::Int32,
-        Kind::Number { decimals, .. } => ArrowType::Decimal128(digits(column), decimals as i8),
+        Kind::Number { .. } => ArrowType::Float64,
         Kind::Hex | Kind::TestType => coded_text(),
         Kind::Text { .. } => ArrowType::Utf8,
     }
-}
-
-fn digits(column: &Column) -> u8 {
-    let Kind::Number { min, max, .. } = column.kind else {
-        return NARROW_DIGITS;
-    };
-    let largest = i64::from(min.unsigned_abs().max(max.unsigned_abs())) * i64::from(column.steps_per_unit());
-    if largest < 10_i64.pow(u32::from(NARROW_DIGITS)) { NARROW_DIGITS } else { WIDE_DIGITS }
 }
 
 #[cfg(test)]
@@ -135,6 +135,8 @@ mod tests {
                 assert_eq!(field.metadata()[MEANING].ends_with("means no value"), expected.is_some());
             }
         }
+        let ecg = arrow_schema(DataType::Ecg);
+        assert_eq!(ecg.field_with_name("value").expect("a field").metadata()[REPEATS], "ecg");
         let bpm = arrow_schema(DataType::Activity);
         assert_eq!(bpm.field_with_name("bpm").expect("a field").metadata()[NO_VALUE], "0");
     }

@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
 use arrow_array::builder::StringViewBuilder;
-use arrow_array::types::{Int8Type, Int16Type, UInt8Type};
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::{Float64Type, Int8Type, Int16Type, UInt8Type};
 use arrow_array::{
     ArrayRef, BooleanArray, Decimal128Array, DictionaryArray, Float32Array, Float64Array, Int16Array, Int32Array,
     Int64Array, LargeStringArray, NullArray, RecordBatch, StringArray, StringViewArray, TimestampMicrosecondArray,
@@ -85,6 +86,15 @@ fn sorted(blocks: Vec<Block>) -> Vec<Block> {
     blocks.into_iter().map(|block| in_time_order(block).block).collect()
 }
 
+/// Returns a decimal as it is written by hand, without zeros at its end.
+fn decimal_text(cell: i32, decimals: u8) -> String {
+    let digits = format!("{:0>width$}", cell.unsigned_abs(), width = usize::from(decimals) + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - usize::from(decimals));
+    let fraction = fraction.trim_end_matches('0');
+    let sign = if cell < 0 { "-" } else { "" };
+    if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
@@ -136,6 +146,40 @@ proptest! {
             row += part.num_rows();
         }
         prop_assert_eq!(row, whole.num_rows());
+    }
+
+    /// Floats print as the decimals that were stored, and lead back to them.
+    #[test]
+    fn decimals_are_the_floats_that_print_as_they_do(of_range in proptest::collection::vec(0.0..=1.0_f64, 1..40)) {
+        for data_type in DataType::ALL {
+            for (position, column) in data_type.columns().iter().enumerate().filter(|(_, column)| column.decimals() > 0) {
+                let vitals::registry::Kind::Number { min, max, .. } = column.kind else { continue };
+                let steps = column.steps_per_unit();
+                let (least, most) = (f64::from(min * steps), f64::from(max * steps));
+                let at = |part: &f64| (least + part * (most - least)).round() as i32;
+                let mut cells: Vec<i32> = of_range.iter().map(at).chain([min * steps, max * steps, 0, 1]).collect();
+                cells.extend(column.nullable.then_some(NULL));
+                let mut block = Block::empty(data_type, Channel::default());
+                block.times_us = (0..cells.len() as i64).collect();
+                block.zones = vitals::zone::ZoneRuns::constant(utc(), cells.len());
+                block.columns[position] = Cells::Values(cells.clone());
+                for (required, _) in data_type.columns().iter().enumerate().filter(|(_, column)| !column.nullable) {
+                    if required != position {
+                        block.columns[required] = Cells::Constant(1);
+                    }
+                }
+                let batch = record_batch(data_type, &[&block]).unwrap();
+                let floats = batch.column(position + 1).as_primitive::<Float64Type>();
+                for (row, cell) in cells.iter().enumerate() {
+                    let expected = (*cell != NULL).then(|| decimal_text(*cell, column.decimals()));
+                    let found = floats.iter().nth(row).flatten().map(|float| float.to_string());
+                    prop_assert_eq!(found, expected);
+                }
+                let rows = RowsOfBatch { batch: &batch, rows: 0..batch.num_rows() };
+                let back = block_of_rows(data_type, Channel::default(), &[rows]).unwrap();
+                prop_assert_eq!(&back.columns[position], &Cells::Values(cells));
+            }
+        }
     }
 
     /// The fast way of a column without a fault gives what judging each row gives.

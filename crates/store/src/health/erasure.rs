@@ -20,7 +20,7 @@ use crate::engine::{Tx, Work};
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
 use crate::readers::{json, pair};
-use crate::segment::name::patient_folder;
+use crate::segment::name::patient_folders;
 use crate::segment::period::SealedPeriod;
 use crate::texts::{record, sql};
 
@@ -86,7 +86,7 @@ impl HealthDb {
         let mut folders = vec![exports::folder(patient)];
         for (data_type, start_us) in periods.await? {
             let Some(data_type) = DataType::from_number(data_type) else { continue };
-            folders.push(patient_folder(data_type, SealedPeriod::of(data_type, start_us), patient));
+            folders.extend(patient_folders(data_type, SealedPeriod::of(data_type, start_us), patient));
         }
         let mut deleted = 0;
         for folder in folders {

@@ -152,7 +152,7 @@ impl Objects {
 
     /// Removes a folder that no object is left in, whose name can identify a person; a bucket has none. One that is not
     /// empty, or not there, stays as it is.
-    pub(crate) fn remove_empty_folder(&self, folder: &str) {
+    pub fn remove_empty_folder(&self, folder: &str) {
         if let Place::Folder(root) = &self.place {
             // Objects may have come meanwhile, and a folder that stays does no harm.
             let _ = std::fs::remove_dir(root.join(folder));

@@ -11,6 +11,7 @@ use super::block_sums::{BlockSummer, Tail};
 use super::layout::{Piece, properties, write_pieces, write_sums, write_zones};
 use super::name::SegmentName;
 use super::pieces::Pending;
+use super::repeated::Repeated;
 use crate::columnar::{Run, arrow_schema, batch_of_runs};
 use crate::error::{Result, StoreError};
 
@@ -29,6 +30,7 @@ pub(super) struct Encoder {
     pieces: Vec<Piece>,
     zones: BTreeSet<ZoneName>,
     sums: BlockSummer,
+    repeated: Option<Repeated>,
     writer: ArrowWriter<Vec<u8>>,
 }
 
@@ -42,6 +44,7 @@ impl Encoder {
             pieces: Vec::new(),
             zones: BTreeSet::new(),
             sums: BlockSummer::default(),
+            repeated: Repeated::of(name.data_type),
             writer: writer?,
         })
     }
@@ -81,10 +84,15 @@ impl Encoder {
 
     fn write_piece(&mut self, cut_us: i64) -> Result<()> {
         let runs = self.pending.runs_before(cut_us);
-        let Some(piece) = describe(&runs) else {
+        let Some(mut piece) = describe(&runs) else {
             return Ok(());
         };
-        self.writer.write(&batch_of_runs(self.data_type, &runs)?)?;
+        let mut batch = batch_of_runs(self.data_type, &runs)?;
+        if let Some(repeated) = self.repeated.filter(|repeated| repeated.holds(&runs)) {
+            batch = repeated.left_out(&batch)?;
+            piece.is_repeated = true;
+        }
+        self.writer.write(&batch)?;
         for run in &runs {
             for (_, zone) in run.block.zones.slice(run.rows.clone()).iter() {
                 if !self.zones.contains(zone) {
@@ -101,7 +109,7 @@ impl Encoder {
 fn describe(runs: &[Run<'_>]) -> Option<Piece> {
     let first_us = runs.iter().map(|run| run.block.times_us[run.rows.start]).min()?;
     let last_us = runs.iter().map(|run| run.block.times_us[run.rows.end - 1]).max()?;
-    let mut piece = Piece { first_us, last_us, runs: Vec::new() };
+    let mut piece = Piece { first_us, last_us, runs: Vec::new(), is_repeated: false };
     for run in runs {
         match piece.runs.last_mut() {
             Some((channel, rows)) if *channel == run.block.channel => *rows += run.rows.len(),

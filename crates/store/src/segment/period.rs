@@ -25,8 +25,14 @@ impl SealedPeriod {
         SealedPeriod { start_us: midnight_us(first), end_us: midnight_us(next.unwrap_or(Date::MAX)) }
     }
 
-    /// Returns the folder of the period in an object's path: `day=2026-11-20` or `month=2026-11`.
-    pub(super) fn folder(self, data_type: DataType) -> String {
+    /// Returns the folder of the period in an object's path, `period=2026-11-20`. One key and a whole date for all types, the
+    /// first day also of a month, so that readers of several types see one column of dates.
+    pub(super) fn folder(self) -> String {
+        format!("period={}", utc_date(self.start_us))
+    }
+
+    /// Returns the folder that the period had before there was one key for all types: `day=2026-11-20` or `month=2026-11`.
+    pub(super) fn former_folder(self, data_type: DataType) -> String {
         let date = self.date_text(data_type);
         match data_type.period() {
             Period::Day => format!("day={date}"),
@@ -74,7 +80,11 @@ mod tests {
     #[test]
     fn folders_name_the_period() {
         let time_us = us("2026-01-02T03:04:05Z");
-        assert_eq!(SealedPeriod::of(DataType::Acc, time_us).folder(DataType::Acc), "day=2026-01-02");
-        assert_eq!(SealedPeriod::of(DataType::Sleep, time_us).folder(DataType::Sleep), "month=2026-01");
+        let folders = |data_type| {
+            let period = SealedPeriod::of(data_type, time_us);
+            (period.folder(), period.former_folder(data_type))
+        };
+        assert_eq!(folders(DataType::Acc), ("period=2026-01-02".to_owned(), "day=2026-01-02".to_owned()));
+        assert_eq!(folders(DataType::Sleep), ("period=2026-01-01".to_owned(), "month=2026-01".to_owned()));
     }
 }

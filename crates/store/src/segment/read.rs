@@ -13,7 +13,8 @@ use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::ZoneName;
 
-use super::layout::{PAGE_ROWS, Piece, read_pieces, read_zones};
+use super::layout::{PAGE_ROWS, Piece, is_of_present_format, read_pieces, read_zones};
+use super::repeated::Repeated;
 use super::sealed_file::{SealedFile, guarded};
 use super::write::WrittenSegment;
 use crate::columnar::{RowsOfBatch, block_of_rows};
@@ -68,6 +69,11 @@ impl SegmentReader {
         read_zones(self.metadata.metadata().file_metadata().key_value_metadata())
     }
 
+    /// Returns whether the file is written as it would be today.
+    pub fn is_of_present_format(&self) -> bool {
+        is_of_present_format(self.metadata.metadata().file_metadata().key_value_metadata())
+    }
+
     /// Returns the rows whose times lie in the range, both ends included; of some channels, or of all.
     ///
     /// Fetches and decodes no more than the pages in which they lie.
@@ -90,7 +96,7 @@ impl SegmentReader {
                 row += rows;
             }
             if !wanted.is_empty() {
-                plan.push_back(wanted);
+                plan.push_back(Planned { runs: wanted, is_repeated: piece.is_repeated });
             }
         }
         let decoder = guarded(|| {
@@ -179,11 +185,19 @@ impl SegmentPieces {
 struct Decoding {
     data_type: DataType,
     times_us: RangeInclusive<i64>,
-    /// The channels and rows of each piece that is still to be answered.
-    plan: VecDeque<Vec<(Channel, usize)>>,
+    /// What of each piece is still to be answered.
+    plan: VecDeque<Planned>,
     decoder: ParquetPushDecoder,
     /// Decoded rows that have not been answered.
     batches: VecDeque<arrow_array::RecordBatch>,
+}
+
+/// What is wanted of a piece.
+struct Planned {
+    /// Channels, and how many rows each has.
+    runs: Vec<(Channel, usize)>,
+    /// Whether a column was left out because it repeats another.
+    is_repeated: bool,
 }
 
 enum Step {
@@ -196,7 +210,7 @@ impl Decoding {
     /// Goes on until there is an answer or something must be fetched.
     fn step(&mut self) -> Result<Step> {
         while let Some(piece) = self.plan.front() {
-            let wanted: usize = piece.iter().map(|(_, rows)| rows).sum();
+            let wanted: usize = piece.runs.iter().map(|(_, rows)| rows).sum();
             if self.decoded_rows() < wanted {
                 match self.decoder.try_decode()? {
                     DecodeResult::NeedsData(ranges) => return Ok(Step::Fetch(ranges)),
@@ -207,10 +221,15 @@ impl Decoding {
                 }
                 continue;
             }
-            let piece = self.plan.pop_front().unwrap_or_default();
-            let mut blocks = Vec::with_capacity(piece.len());
-            for (channel, rows) in piece {
-                let block = self.take_block(channel, rows)?.clipped(*self.times_us.start(), *self.times_us.end());
+            let Some(piece) = self.plan.pop_front() else { break };
+            let repeated = Repeated::of(self.data_type).filter(|_| piece.is_repeated);
+            let mut blocks = Vec::with_capacity(piece.runs.len());
+            for (channel, rows) in piece.runs {
+                let mut block = self.take_block(channel, rows)?;
+                if let Some(repeated) = repeated {
+                    repeated.restore(&mut block);
+                }
+                let block = block.clipped(*self.times_us.start(), *self.times_us.end());
                 if !block.is_empty() {
                     blocks.push(block);
                 }

@@ -50,6 +50,9 @@ pub struct Column {
     pub no_value: Option<i32>,
     /// Whether it differs from sample to sample of a waveform, and is not what accompanies the signal.
     pub is_signal: bool,
+    /// The column of the same type of which this one has the cells, in another unit, where a device sends its signal twice.
+    /// Sealed files then hold the other one alone.
+    pub repeats: Option<&'static str>,
     /// A usual value as CSV has it, for examples.
     pub example: Option<&'static str>,
 }
@@ -221,6 +224,11 @@ impl Column {
         self
     }
 
+    pub(super) const fn repeating(mut self, column: &'static str) -> Self {
+        self.repeats = Some(column);
+        self
+    }
+
     pub(super) const fn like(mut self, example: &'static str) -> Self {
         self.example = Some(example);
         self
@@ -249,6 +257,7 @@ pub(super) const fn column(name: &'static str, kind: Kind, unit: &'static str, m
         gaps: &[],
         no_value: None,
         is_signal: false,
+        repeats: None,
         example: None,
     }
 }

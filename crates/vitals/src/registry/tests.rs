@@ -119,6 +119,23 @@ fn every_waveform_names_its_signal_and_its_rates() {
 }
 
 #[test]
+fn at_most_one_column_of_a_type_repeats_another() {
+    let mut found = Vec::new();
+    for data_type in DataType::ALL {
+        let repeating =
+            data_type.columns().iter().filter_map(|column| Some((column, data_type.column(column.repeats?)?)));
+        for (column, repeated) in repeating {
+            for one in [column, repeated] {
+                assert!(one.nullable && one.is_signal && matches!(one.kind, Kind::Number { .. }), "{}", one.name);
+            }
+            assert_eq!((column.decimals(), repeated.repeats), (0, None), "a count each step of {}", repeated.name);
+            found.push(data_type);
+        }
+    }
+    assert_eq!(found, [DataType::Ecg], "a second one in a type would need a list in sealed files");
+}
+
+#[test]
 fn channels_are_made_of_the_columns_that_their_rule_names() {
     for data_type in DataType::ALL {
         let names: Vec<&str> =

@@ -7,6 +7,7 @@ use parquet::arrow::ArrowWriter;
 use platform::PlatformError;
 use store::PatientId;
 use store::columnar::{arrow_schema, record_batch};
+use store::segment::{RowOrder, file_properties};
 use vitals::block::Block;
 use vitals::registry::DataType;
 
@@ -128,7 +129,7 @@ impl Writer {
             }
             Form::Parquet => {
                 // The same as of sealed files, so that tools which read the one read the other.
-                let properties = store::segment::file_properties(data_type, patient)?;
+                let properties = file_properties(data_type, patient, RowOrder::Time)?;
                 let writer = ArrowWriter::try_new(Vec::new(), arrow_schema(data_type), Some(properties));
                 Writer::Parquet(data_type, Box::new(writer.map_err(internal)?))
             }

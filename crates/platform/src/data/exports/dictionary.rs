@@ -18,7 +18,13 @@ pub(super) fn data_dictionary(types: &[&Declaration], format: ArchiveFormat) -> 
         }
         for column in declaration.columns {
             let no_value = column.no_value.map(|none| none.to_string()).unwrap_or_default();
-            push_line(&mut text, [name, column.name, column.unit, &column.description(), &no_value]);
+            let mut meaning = column.description();
+            let kept = column.repeats.and_then(|kept| declaration.column(kept));
+            if let (ArchiveFormat::Parquet, Some(kept)) = (format, kept) {
+                meaning =
+                    format!("{meaning}; left out where it is {} times {}", kept.steps_per_unit(), kept.name).into();
+            }
+            push_line(&mut text, [name, column.name, column.unit, &meaning, &no_value]);
         }
         if format == ArchiveFormat::Parquet {
             push_line(&mut text, [name, "zone", "", "IANA time zone of the sample's local time", ""]);
@@ -57,6 +63,9 @@ mod tests {
             let columns: usize = DataType::ALL.iter().map(|data_type| data_type.columns().len() + 2).sum();
             assert_eq!(text.lines().count(), columns + 1);
             assert!(text.contains("\nrr-interval,rr,ms,"), "{text}");
+            // What archives of Parquet leave out, those of CSV have.
+            let is_said = text.contains("raw; left out where it is 1000 times ecg");
+            assert_eq!(is_said, format == ArchiveFormat::Parquet, "{text}");
             assert!(text.contains(&format!("\nrr-interval,{first},")), "{text}");
             assert!(text.contains(&format!("\nrr-interval,{other},")), "{text}");
             assert!(text.contains("\nactivity,bpm,/min,heart rate; 0 means no value,0\n"), "{text}");

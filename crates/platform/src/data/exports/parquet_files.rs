@@ -1,6 +1,6 @@
 //! Data files as Parquet: one for each type and stored period, as segments are.
 //!
-//! A period that is sealed, wholly asked for and not touched since is copied as it lies in the object store. Any other is
+//! A period that is sealed in the present format, wholly asked for and not touched since is copied as it lies in the object store. Any other is
 //! encoded as sealing would encode it, so that it makes no difference to the archive what was sealed when.
 
 use futures::StreamExt;
@@ -19,12 +19,18 @@ pub(super) async fn add(filling: &mut Filling<'_>, data_type: DataType) -> Resul
     for touched in filling.range.touched_periods(filling.core, filling.patient, data_type).await? {
         let health = filling.core.health();
         let content = health.period_content(filling.patient.uuid(), data_type, touched.period).await?;
-        // A whole sealed period is copied as it lies: to decode and encode it again would only cost CPU.
-        match content.segment {
-            Some(segment) if touched.is_whole && content.chunks.is_empty() => {
-                copy(filling, data_type, &touched, &segment).await?;
+        let sealed = match content.segment.filter(|_| touched.is_whole && content.chunks.is_empty()) {
+            Some(segment) => {
+                let reader = SegmentReader::open(filling.core.objects(), &segment.object, data_type).await?;
+                // A file of an older format would make it visible when its period was sealed.
+                reader.is_of_present_format().then_some((segment, reader))
             }
-            _ => encode(filling, data_type, &touched).await?,
+            None => None,
+        };
+        // A whole sealed period is copied as it lies: to decode and encode it again would only cost CPU.
+        match sealed {
+            Some((segment, reader)) => copy(filling, &touched, &segment, &reader).await?,
+            None => encode(filling, data_type, &touched).await?,
         }
     }
     Ok(())
@@ -36,10 +42,11 @@ fn file_name(data_type: DataType, touched: &TouchedPeriod) -> String {
 
 async fn copy(
     filling: &mut Filling<'_>,
-    data_type: DataType,
     touched: &TouchedPeriod,
     segment: &SegmentRow,
+    reader: &SegmentReader,
 ) -> Result<()> {
+    let data_type = segment.data_type;
     let object = &segment.object;
     let mut bytes = filling.core.health().read_sealed_file(&object.path).await?.bytes;
     let name = file_name(data_type, touched);
@@ -55,7 +62,6 @@ async fn copy(
     if (entry.bytes, &entry.sha256) != (object.bytes, &object.sha256) {
         return Err(StoreError::Damaged(format!("{} is not what was sealed", object.path)).into());
     }
-    let reader = SegmentReader::open(filling.core.objects(), object, data_type).await?;
     filling.zones.extend(reader.zones());
     let rows = Rows::known(object.rows, object.first_us, object.last_us);
     filling.files.push(rows.described(name, data_type.name(), entry)?);

@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::StreamWriter;
+use arrow_schema::ArrowError;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+
+use store::segment::RepeatedRows;
 
 use crate::failure::Failure;
 
@@ -28,6 +31,8 @@ pub enum RowZones {
 pub struct Streams {
     path: PathBuf,
     reader: ParquetRecordBatchReader,
+    /// What sealing has left out.
+    repeated: RepeatedRows,
     rows: u64,
     /// Rows that were read.
     read: u64,
@@ -49,8 +54,9 @@ impl Streams {
     pub fn read(file: File, path: &Path, zones: RowZones) -> Result<Self, Failure> {
         let found = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| not_parquet(path, &error))?;
         let rows = u64::try_from(found.metadata().file_metadata().num_rows()).unwrap_or(0);
+        let repeated = RepeatedRows::of(found.metadata().file_metadata()).map_err(|error| not_parquet(path, &error))?;
         let reader = found.with_batch_size(ROWS).build().map_err(|error| not_parquet(path, &error))?;
-        Ok(Streams { path: path.to_owned(), reader, rows, read: 0, zones })
+        Ok(Streams { path: path.to_owned(), reader, repeated, rows, read: 0, zones })
     }
 
     /// Returns what the file is called in messages.
@@ -67,6 +73,10 @@ impl Streams {
     pub fn next(&mut self) -> Result<Option<Stream>, Failure> {
         let Some(batch) = self.reader.next() else { return Ok(None) };
         let encoded = batch.and_then(|batch| {
+            let batch = self
+                .repeated
+                .restored(batch, self.read)
+                .map_err(|error| ArrowError::ParquetError(error.to_string()))?;
             // A zone that was asked for on the command line takes precedence over those in the file.
             let batch = if self.zones == RowZones::Kept { batch } else { without_zones(&batch)? };
             let mut writer = StreamWriter::try_new(Vec::new(), batch.schema_ref())?;
@@ -79,7 +89,7 @@ impl Streams {
     }
 }
 
-fn without_zones(batch: &RecordBatch) -> Result<RecordBatch, arrow_schema::ArrowError> {
+fn without_zones(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let names = batch.schema_ref().fields().iter().map(|field| field.name());
     let kept: Vec<usize> = names.enumerate().filter(|(_, name)| *name != ZONE).map(|(position, _)| position).collect();
     batch.project(&kept)

@@ -47,7 +47,7 @@ fn peak_of_kib(child: &Child) -> Option<u64> {
 
 /// Gives a store chunks and one sealed file of the size. What is in them nobody reads.
 fn enlarge(data: &Path) {
-    let path = "v1/type=activity/month=2025-11/large.parquet";
+    let path = "v1/type=activity/period=2025-11-01/large.parquet";
     let object = data.join("objects").join(path);
     std::fs::create_dir_all(object.parent().unwrap()).unwrap();
     let (mut file, mut hash) = (std::fs::File::create(&object).unwrap(), sha2::Sha256::new());
@@ -95,6 +95,6 @@ fn large_store_is_backed_up_and_restored_in_the_memory_of_a_small_one() {
     let copied = Connection::open(again.data().join("health.db")).unwrap();
     let bytes = copied.query_row("SELECT SUM(LENGTH(payload)) FROM chunk", [], |row| row.get::<_, i64>(0)).unwrap();
     assert_eq!(bytes, LARGE_MIB * PIECE);
-    let object = again.data().join("objects/v1/type=activity/month=2025-11/large.parquet");
+    let object = again.data().join("objects/v1/type=activity/period=2025-11-01/large.parquet");
     assert_eq!(std::fs::metadata(object).unwrap().len(), bytes.cast_unsigned());
 }

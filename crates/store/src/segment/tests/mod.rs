@@ -3,6 +3,8 @@
 mod catalog;
 mod fixtures;
 mod flips;
+mod metadata;
+mod repeated;
 mod round_trip;
 mod signals;
 mod size;

@@ -94,6 +94,57 @@ pub(super) fn acc(rows: i64) -> Vec<Block> {
     vec![block]
 }
 
+/// A day of intervals in whole milliseconds, as most devices measure them.
+pub(super) fn intervals() -> Vec<Block> {
+    let mut noise = Noise(0x0051_a7e5);
+    let mut block = Block::empty(DataType::RrInterval, Channel::default());
+    let (mut time_us, mut cells) = (DAY_START_US, Vec::new());
+    while time_us < DAY_START_US + 86_400_000_000 {
+        let hours = (time_us - DAY_START_US) as f64 / 3.6e9;
+        let course = 850.0 + 150.0 * wave(hours, 1.0 / 24.0) + 40.0 * wave(hours * 3600.0, 0.25);
+        let interval_ms = (course + 25.0 * noise.normal()) as i32;
+        cells.push(interval_ms * 1000);
+        block.times_us.push(time_us);
+        time_us += i64::from(interval_ms) * 1000;
+    }
+    block.zones = ZoneRuns::constant("Europe/Zurich".into(), cells.len());
+    set(&mut block, "rr", Cells::Values(cells));
+    set(&mut block, "quality", Cells::Constant(4));
+    vec![block]
+}
+
+/// Minutes of a day, as a bracelet sums them up: a course and noise in steps of the device.
+fn minutes(data_type: DataType, columns: &[(&str, f64, f64, f64)]) -> Vec<Block> {
+    let mut noise = Noise(0x0ddb_a115);
+    let mut block = Block::empty(data_type, Channel::default());
+    block.times_us = (0..1440).map(|row| DAY_START_US + row * 60_000_000).collect();
+    block.zones = ZoneRuns::constant("Europe/Zurich".into(), 1440);
+    for (name, level, swing, step) in columns {
+        let steps = f64::from(data_type.column(name).unwrap().steps_per_unit());
+        let mut value = |row: i64| level + swing * wave(row as f64, 1.0 / 1440.0) + step * noise.normal();
+        let cells = (0..1440).map(|row| ((value(row) / step).round() * step * steps).round() as i32).collect();
+        set(&mut block, name, Cells::Values(cells));
+    }
+    vec![block]
+}
+
+/// A day of what is measured each minute.
+pub(super) fn activity() -> Vec<Block> {
+    let columns = [
+        ("bpm", 68.0, 12.0, 1.0),
+        ("last_steps", 20.0, 15.0, 1.0),
+        ("respiration_rate", 15.0, 2.0, 0.5),
+        ("spo2", 96.0, 1.0, 1.0),
+        ("core_temp", 36.8, 0.4, 0.05),
+    ];
+    minutes(DataType::Activity, &columns)
+}
+
+/// A day of skin temperatures.
+pub(super) fn temperature() -> Vec<Block> {
+    minutes(DataType::Temperature, &[("temp_sk1", 33.0, 1.0, 0.06), ("temp_amb", 26.0, 2.0, 0.06)])
+}
+
 /// Millivolts at 256 Hz: spikes on a wandering line.
 pub(super) fn ecg(rows: i64) -> Vec<Block> {
     let mut noise = Noise(0x0bad_cafe);

@@ -12,6 +12,7 @@ use parquet::file::properties::WriterProperties;
 use vitals::block::{Block, Cells};
 use vitals::registry::DataType;
 
+use super::repeated::sent_twice;
 use super::{objects, signals, write};
 
 /// Bytes of the numbers of some columns with their times, one file a channel.
@@ -57,7 +58,8 @@ async fn whole_object(objects: &crate::objects::Objects, path: &str) -> Bytes {
     objects.store.get(&object_store::path::Path::parse(path).unwrap()).await.unwrap().bytes().await.unwrap()
 }
 
-async fn check(data_type: DataType, blocks: Vec<Block>, names: &[&str]) {
+/// `most` is how large the signal may be against its yardstick.
+async fn check(data_type: DataType, blocks: Vec<Block>, names: &[&str], most: f64) {
     let yardstick = yardstick(&blocks, names);
     let rows: usize = blocks.iter().map(Block::rows).sum();
     let (file, own, _) = sizes(data_type, blocks, names).await;
@@ -70,40 +72,59 @@ async fn check(data_type: DataType, blocks: Vec<Block>, names: &[&str]) {
         own / yardstick,
         file / own,
     );
-    assert!(own <= 1.05 * yardstick);
+    assert!(own <= most * yardstick);
     assert!(file <= 1.05 * own);
-    assert!(file <= 1.05 * yardstick);
+    assert!(file <= most * 1.02 * yardstick);
 }
 
 #[tokio::test]
 async fn ppg2_costs_what_its_values_cost() {
-    check(DataType::Ppg2, signals::ppg2(128 * 1200), &["value"]).await;
+    check(DataType::Ppg2, signals::ppg2(128 * 1200), &["value"], 1.03).await;
 }
 
 #[tokio::test]
 async fn acc_costs_what_its_axes_cost() {
-    check(DataType::Acc, signals::acc(32 * 7200), &["accX", "accY", "accZ"]).await;
+    check(DataType::Acc, signals::acc(32 * 7200), &["accX", "accY", "accZ"], 1.03).await;
 }
 
 #[tokio::test]
 async fn ecg_costs_what_its_millivolts_cost() {
-    check(DataType::Ecg, signals::ecg(256 * 1200), &["ecg"]).await;
+    // Floats of so much noise cost more than integers; recordings come to 1.01 to 1.18 (docs/benchmarks.md).
+    check(DataType::Ecg, signals::ecg(256 * 1200), &["ecg"], 1.27).await;
+}
+
+/// Floats for what has decimals, against scaled integers for the same: a day of one patient, file by file and as a whole.
+#[tokio::test]
+async fn a_day_of_floats_is_no_larger_than_one_of_scaled_integers() {
+    let days: [(DataType, Vec<Block>, &[&str]); 4] = [
+        (DataType::RrInterval, signals::intervals(), &["rr"]),
+        (DataType::Activity, signals::activity(), &["bpm", "last_steps", "respiration_rate", "spo2", "core_temp"]),
+        (DataType::Temperature, signals::temperature(), &["temp_sk1", "temp_amb"]),
+        // As it is sent: in counts and in millivolts.
+        (DataType::Ecg, vec![sent_twice(256 * 1200, &[])], &["value", "ecg"]),
+    ];
+    let (mut floats, mut integers) = (0.0, 0.0);
+    for (data_type, blocks, names) in days {
+        let integer = yardstick(&blocks, names);
+        let (_, float, _) = sizes(data_type, blocks, names).await;
+        println!("{}: {float} bytes as floats, {integer} as integers: {:.3}", data_type.name(), float / integer);
+        floats += float;
+        integers += integer;
+    }
+    assert!(floats <= 1.05 * integers, "{floats} against {integers}");
 }
 
 #[tokio::test]
-async fn numbers_are_scaled_integers_on_disk() {
+async fn decimals_are_doubles_with_a_dictionary_and_integers_are_packed() {
     let (_, _, metadata) = sizes(DataType::Ecg, signals::ecg(1000), &["ecg"]).await;
     let schema = metadata.file_metadata().schema_descr();
-    let column = schema.columns().iter().find(|column| column.name() == "ecg").unwrap();
-    assert_eq!(column.physical_type(), PhysicalType::INT32);
-    assert_eq!((column.type_precision(), column.type_scale()), (9, 3));
-    let group = metadata.row_group(0);
-    for column in group.columns().iter().filter(|column| column.column_type() != PhysicalType::BYTE_ARRAY) {
-        assert!(
-            column.encodings().any(|encoding| encoding == Encoding::DELTA_BINARY_PACKED),
-            "{:?}",
-            column.column_path()
-        );
-        assert_eq!(column.dictionary_page_offset(), None, "{:?}", column.column_path());
+    for (described, column) in schema.columns().iter().zip(metadata.row_group(0).columns()) {
+        let (has_dictionary, encoding) = match described.physical_type() {
+            PhysicalType::DOUBLE | PhysicalType::BYTE_ARRAY => (true, Encoding::RLE_DICTIONARY),
+            _ => (false, Encoding::DELTA_BINARY_PACKED),
+        };
+        assert_eq!(described.physical_type() == PhysicalType::DOUBLE, described.name() == "ecg");
+        assert!(column.encodings().any(|found| found == encoding), "{}", described.name());
+        assert_eq!(column.dictionary_page_offset().is_some(), has_dictionary, "{}", described.name());
     }
 }

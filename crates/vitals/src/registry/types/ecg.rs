@@ -20,6 +20,9 @@ pub(super) const DECLARATION: Declaration = Declaration {
 const COLUMNS: &[Column] = &[
     column("metric_id", Kind::Hex, "", "source of the signal").like("0x01"),
     column("chunk_index", number(0, 0, 2_000_000_000), "", "number of the packet that carried the sample"),
-    column("value", number(0, -2_000_000_000, 2_000_000_000), "counts", "electrocardiogram, raw").signal().like("312"),
+    column("value", number(0, -2_000_000_000, 2_000_000_000), "counts", "electrocardiogram, raw")
+        .signal()
+        .repeating("ecg")
+        .like("312"),
     column("ecg", number(3, -1000, 1000), "mV", "electrocardiogram").signal().like("0.312"),
 ];

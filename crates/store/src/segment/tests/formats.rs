@@ -17,9 +17,12 @@ use crate::segment::WrittenSegment;
 
 const KEPT: [DataType; 4] = [DataType::Ppg2, DataType::Ecg, DataType::Activity, DataType::Tests];
 
-fn file_of(data_type: DataType) -> PathBuf {
+/// The formats that were ever written; the last is the one at hand.
+const FORMATS: [u8; 2] = [1, 2];
+
+fn file_of(format: u8, data_type: DataType) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-    folder.join(format!("segment-1-{}.parquet", data_type.name()))
+    folder.join(format!("segment-{format}-{}.parquet", data_type.name()))
 }
 
 /// Returns what the files hold, made of integers only so that it is the same everywhere.
@@ -61,8 +64,9 @@ pub(super) fn channel_samples(data_type: DataType, channel_cells: &[i32], rows: 
 
 #[tokio::test]
 async fn kept_files_are_read() {
-    for data_type in KEPT {
-        let file = std::fs::read(file_of(data_type)).unwrap();
+    let kept = FORMATS.into_iter().flat_map(|format| KEPT.map(|data_type| (format, data_type)));
+    for (format, data_type) in kept {
+        let file = std::fs::read(file_of(format, data_type)).unwrap();
         let objects = objects();
         let bytes = file.len() as u64;
         let path = "kept.parquet".to_owned();
@@ -70,7 +74,7 @@ async fn kept_files_are_read() {
         let sha256 = String::new();
         let kept = WrittenSegment { path, bytes, rows: 0, sha256, first_us: 0, last_us: 0, tail: None };
         let reader = open(&objects, data_type, &kept).await;
-        assert_eq!(read(&reader, i64::MIN, i64::MAX, None).await, samples(data_type), "{}", data_type.name());
+        assert_eq!(read(&reader, i64::MIN, i64::MAX, None).await, samples(data_type), "{format} {}", data_type.name());
     }
 }
 
@@ -82,7 +86,8 @@ async fn write_fixtures() {
         let objects = objects();
         let written = write(&objects, data_type, 1, vec![samples(data_type)]).await;
         let object = objects.store.get(&Path::parse(&written.path).unwrap()).await.unwrap();
-        std::fs::create_dir_all(file_of(data_type).parent().unwrap()).unwrap();
-        std::fs::write(file_of(data_type), object.bytes().await.unwrap()).unwrap();
+        let file = file_of(FORMATS[FORMATS.len() - 1], data_type);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, object.bytes().await.unwrap()).unwrap();
     }
 }
