@@ -73,6 +73,7 @@ impl Identity {
             first_name: new.first_name,
             last_name: new.last_name,
             password_hash,
+            must_change_password: false,
             subscription_until_ms: match new.subscription {
                 SubscriptionStart::Active => Some(now_ms + FIRST_SUBSCRIPTION_DAYS * DAY_MS),
                 SubscriptionStart::None => None,
@@ -159,8 +160,8 @@ impl Identity {
         Ok(now_ms)
     }
 
-    /// Gives an account another password, made up when there is none, and ends its sessions. On the portal, its owner
-    /// has to choose another one before anything else. Answers the password.
+    /// Gives an account another password, made up when there is none, and ends its sessions. Its owner has to
+    /// choose another one before anything else. Answers the password.
     pub async fn reset_account_password(&self, account: &Account, password: Option<String>) -> Result<String> {
         let password = password.unwrap_or_else(|| self.core.new_password());
         let hash = self.hash_new_password("password", &password, &words_of_account(account)).await?;

@@ -16,6 +16,7 @@ pub(super) fn account(name: &str) -> Account {
         first_name: Some(name.to_owned()),
         last_name: None,
         password_hash: "hash".to_owned(),
+        must_change_password: false,
         subscription_until_ms: Some(1000),
         disabled_ms: None,
         created_ms: 1,

@@ -156,6 +156,12 @@ async fn a_password_ends_sessions_and_consents(stores: Stores) {
     let changed = stores.users.patient(&PatientId::new("uuid-grace")).await.expect("an answer").expect("a patient");
     assert_eq!((changed.password_hash.as_deref(), changed.must_change_password), (Some("new"), true));
     assert_eq!((ended_ms(&stores, "s1").await, ended_ms(&stores, "s2").await), (Some(20), None));
+    let must_change = async |id: &str| {
+        let holder = stores.users.session_holder(&SessionId::new(id)).await.expect("an answer").expect("a session");
+        assert_eq!(Some(&holder.session), stores.users.session(&SessionId::new(id)).await.expect("an answer").as_ref());
+        holder.must_change_password
+    };
+    assert_eq!((must_change("s1").await, must_change("s2").await), (true, false));
     assert!(
         stores
             .users
@@ -164,6 +170,12 @@ async fn a_password_ends_sessions_and_consents(stores: Stores) {
             .expect("an answer")
     );
     assert_eq!(ended_ms(&stores, "s2").await, Some(30));
+    let of_operator = NewPassword { hash: "other".to_owned(), must_change: true, kept_session: None };
+    assert!(stores.users.set_account_password(&AccountId::new("uuid-ada"), of_operator, 40).await.expect("an answer"));
+    assert!(must_change("s2").await);
+    assert!(
+        stores.users.account(&AccountId::new("uuid-ada")).await.expect("an answer").expect("ada").must_change_password
+    );
 }
 
 async fn a_login_ends_once_and_as_a_whole(stores: Stores) {

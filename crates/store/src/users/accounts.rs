@@ -28,6 +28,8 @@ pub struct Account {
     pub last_name: Option<String>,
     /// Argon2id hash in PHC form.
     pub password_hash: String,
+    /// Whether an operator chose the password, so that the owner has to choose another.
+    pub must_change_password: bool,
     /// End of the subscription, ms; absent without one.
     pub subscription_until_ms: Option<i64>,
     /// Time at which the account was disabled, ms.
@@ -58,13 +60,13 @@ pub struct NewPassword {
 
 record! {
     account_columns!(""), read_account(row) -> Account {
-        uuid, id, email, role, first_name, last_name, password_hash, subscription_until_ms, disabled_ms,
-        created_ms, updated_ms,
+        uuid, id, email, role, first_name, last_name, password_hash, must_change_password, subscription_until_ms,
+        disabled_ms, created_ms, updated_ms,
     }
 }
 
 sql! {
-    ADD = concat!("INSERT INTO account (", account_columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)");
+    ADD = concat!("INSERT INTO account (", account_columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)");
     FIND = concat!("SELECT ", account_columns!(), " FROM account WHERE uuid = $1");
     FIND_BY_EMAIL = concat!("SELECT ", account_columns!(), " FROM account WHERE email = $1");
     LIST = concat!("SELECT ", account_columns!(), " FROM account ORDER BY created_ms, uuid");
@@ -104,6 +106,7 @@ impl UsersDb {
                         &account.first_name,
                         &account.last_name,
                         &account.password_hash,
+                        &account.must_change_password,
                         &account.subscription_until_ms,
                         &account.disabled_ms,
                         &account.created_ms,

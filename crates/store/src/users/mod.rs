@@ -38,7 +38,7 @@ pub use messages::{HealthMessage, PendingHealthMessage};
 pub use oauth::{Consent, OauthClient};
 pub use patients::{Activation, NewPatientPassword, Patient, PersonChange};
 pub use portal_sessions::{PortalHolder, PortalSession};
-pub use sessions::Session;
+pub use sessions::{Session, SessionHolder};
 pub use totp::Totp;
 
 /// Every statement on this database, for the test that prepares each on both engines.

@@ -95,7 +95,7 @@ impl PortalCaller {
     /// Forbidden until the caller has chosen a password of their own.
     pub fn require_own_password(&self) -> Result<()> {
         if self.must_change_password {
-            return Err(PlatformError::Forbidden("the password has to be changed first"));
+            return Err(PlatformError::PasswordChangeRequired);
         }
         Ok(())
     }
