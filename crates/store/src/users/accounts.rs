@@ -77,7 +77,7 @@ sql! {
         last_name = NULLIF(COALESCE($3, last_name), ''), updated_ms = $4 WHERE uuid = $1";
     DISABLE = "UPDATE account SET disabled_ms = $2, updated_ms = $2 WHERE uuid = $1 AND disabled_ms IS NULL";
     ENABLE = "UPDATE account SET disabled_ms = NULL, updated_ms = $2 WHERE uuid = $1 AND disabled_ms IS NOT NULL";
-    /// Keys from before the account was disabled stay ended: their holders need not be the owner.
+    /// Keys from before the account was disabled, or had another role, stay ended: their holders need not be the owner.
     END_KEYS = "UPDATE api_key SET revoked_ms = $2 WHERE account = $1 AND revoked_ms IS NULL";
     /// Locks the row, which every login of the account locks before it looks at the password.
     HOLD = "UPDATE account SET updated_ms = updated_ms WHERE uuid = $1";
@@ -198,7 +198,7 @@ impl UsersDb {
                 if tx.execute(ENABLE, &[&uuid, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
-                tx.put(END_KEYS, &[&uuid, &now_ms]).await?;
+                end_keys(tx, &uuid, now_ms).await?;
                 Ok(true)
             })
             .await
@@ -208,6 +208,11 @@ impl UsersDb {
 /// Keeps an account from beginning sessions until the transaction ends. Must precede changes of what a login looks at.
 pub(super) async fn hold_account(tx: &Tx<'_>, account: &AccountId) -> Result<()> {
     tx.execute(HOLD, &[&account]).await.map(drop)
+}
+
+/// Ends the API keys of an account. Returns how many were in force.
+pub(super) async fn end_keys(tx: &Tx<'_>, account: &AccountId, now_ms: i64) -> Result<u64> {
+    tx.execute(END_KEYS, &[&account, &now_ms]).await
 }
 
 /// Ends the sessions of an account on the Users Cloud and of the portal, except one of the portal.

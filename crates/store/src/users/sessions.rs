@@ -8,7 +8,7 @@ use boxed_futures::boxed_futures;
 use super::audit::Audit;
 use super::db::UsersDb;
 use super::messages::HealthMessage;
-use super::totp::use_step;
+use super::totp::{UsedFactor, use_factor};
 use crate::engine::Tx;
 use crate::engine::row::Columns;
 use crate::error::Result;
@@ -99,7 +99,7 @@ impl UsersDb {
                     return Ok(false);
                 }
                 if let User::Account(account, _) = &owner
-                    && !use_step(tx, account, None).await?
+                    && !use_factor(tx, account, &UsedFactor::None).await?
                 {
                     return Ok(false);
                 }
