@@ -19,8 +19,11 @@ pub struct ResearcherCall(pub Researcher);
 /// A call of the Health Cloud, with a token as `Authorization: Bearer`.
 pub struct HealthCall(pub HealthCaller);
 
-/// A call of the Users Cloud, with a token as `Authorization: Bearer`.
+/// A call of the Users Cloud, with a token as `Authorization: Bearer`, by someone who has chosen their password.
 pub struct UsersCall(pub UsersCaller);
+
+/// A call of the Users Cloud by anyone with a token, also of a password that staff chose: the choice of another one.
+pub struct PasswordCall(pub UsersCaller);
 
 /// A token as `Authorization: Bearer`, not looked at yet: what is refreshed may have expired.
 pub struct BearerToken(pub String);
@@ -58,10 +61,18 @@ impl FromRequestParts<ApiState> for UsersCall {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Self::Rejection> {
-        let token = bearer(parts)?.ok_or(CallRejection::NoCredential(TOKEN_PLACES))?;
-        let caller = state.platform.identity.users_caller(token).await.map_err(CallRejection::Refused)?;
-        prove(parts, token)?;
+        let caller = users_caller(parts, state).await?;
+        // After the token has proven valid: the call counts for its bearer and not for the address.
+        caller.require_own_password()?;
         Ok(UsersCall(caller))
+    }
+}
+
+impl FromRequestParts<ApiState> for PasswordCall {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Self::Rejection> {
+        users_caller(parts, state).await.map(PasswordCall)
     }
 }
 
@@ -72,4 +83,11 @@ impl<S: Sync> FromRequestParts<S> for BearerToken {
         let token = bearer(parts)?.ok_or(CallRejection::NoCredential(TOKEN_PLACES))?;
         Ok(BearerToken(token.to_owned()))
     }
+}
+
+async fn users_caller(parts: &mut Parts, state: &ApiState) -> Result<UsersCaller, ApiError> {
+    let token = bearer(parts)?.ok_or(CallRejection::NoCredential(TOKEN_PLACES))?;
+    let caller = state.platform.identity.users_caller(token).await.map_err(CallRejection::Refused)?;
+    prove(parts, token)?;
+    Ok(caller)
 }

@@ -11,6 +11,7 @@ pub(crate) fn platform_status(error: &PlatformError) -> (StatusCode, String) {
         // A known object without a right to it is 403 and not 404: uuids cannot be guessed, and members of a study
         // need to see why a call fails.
         PlatformError::Forbidden(_) => (StatusCode::FORBIDDEN, "forbidden"),
+        PlatformError::PasswordChangeRequired => (StatusCode::FORBIDDEN, "password_change_required"),
         PlatformError::NotFound(what) | PlatformError::Store(StoreError::Gone(what)) => {
             return (StatusCode::NOT_FOUND, format!("{}_not_found", what.to_lowercase().replace(' ', "_")));
         }

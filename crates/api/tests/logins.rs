@@ -182,35 +182,86 @@ async fn logging_out_of_the_users_cloud_ends_the_health_cloud_too() {
     assert!(opens(&story, "/users", &other).await, "the other way round it does not");
 }
 
-#[tokio::test]
-async fn a_password_from_staff_is_good_for_one_token_until_it_is_changed() {
-    let story = Story::begin().await;
-    let (key, _, grace) = with_grace(&story).await;
-    let reset = format!("/integration/v1/patients/{}/reset-password?token={key}", grace.uuid);
-    let done = story.post(&reset, json!({"password": "chosen by staff"})).await;
-    assert_eq!(done.status, 204);
+/// Everything of the Users Cloud that takes a token, except what changes the password and what ends the token.
+const CLOSED_TO_A_PASSWORD_FROM_STAFF: [(&str, &str); 7] = [
+    ("GET", "/users/me"),
+    ("PATCH", "/users/me"),
+    ("DELETE", "/users/me"),
+    ("GET", "/users/auth/refresh"),
+    ("POST", "/users/auth/refresh"),
+    ("GET", "/users/auth/consents"),
+    ("DELETE", "/users/auth/consents/65b1f0c2a4d3e5f60718293a"),
+];
 
-    let login = log_in(&story, "chosen by staff").await.ok();
-    assert_eq!((&login["user"]["must_change_password"], &login["refresh_ttl"]), (&json!(true), &json!("0")));
-    let users = text(&login["token"]);
-    let health = story.post("/health/login", json!({"user_api_token": users})).await.ok();
-    assert_eq!(health["refresh_ttl"], "0");
-    let health = text(&health["token"]);
-    assert!(opens(&story, "/users", &users).await && opens(&story, "/health", &health).await);
-    assert_eq!(refresh(&story, "/users", &users).await.error(), (401, "unauthenticated"));
-    assert_eq!(refresh(&story, "/health", &health).await.error(), (401, "unauthenticated"));
-
-    let with_new =
-        |new: &str| json!({"email": "grace@example.org", "password": "chosen by staff", "new_password": new});
+/// Checks that a login by a password that staff chose opens nothing but the change of that password, and makes the change.
+async fn must_change(story: &Story, email: &str, given: &str) {
+    let log_in = async |password: &str| story.post("/users/login", json!({"email": email, "password": password})).await;
+    // However often: it is the password that opens nothing, not its second use.
+    for _ in 0..2 {
+        let login = log_in(given).await.ok();
+        assert_eq!((&login["user"]["must_change_password"], &login["refresh_ttl"]), (&json!(true), &json!("0")));
+        let users = text(&login["token"]);
+        for (method, path) in CLOSED_TO_A_PASSWORD_FROM_STAFF {
+            let request = axum::http::Request::builder().method(method).uri(path);
+            let request = request.header("authorization", format!("Bearer {users}"));
+            let request = request.header("content-type", "application/json").body(axum::body::Body::from("{}"));
+            let answer = story.send(request.expect("a request")).await;
+            assert_eq!(answer.error(), (403, "password_change_required"), "{method} {path}");
+        }
+        let exchange = story.post("/health/login", json!({"user_api_token": users})).await;
+        assert_eq!(exchange.error(), (403, "password_change_required"));
+    }
+    let with_new = |new: &str| json!({"email": email, "password": given, "new_password": new});
     let short = story.post("/users/login", with_new("short")).await;
     assert_eq!(short.body["errors"], json!({"new_password": ["must have at least 10 characters"]}));
-    let same = story.post("/users/login", with_new("chosen by staff")).await;
+    let same = story.post("/users/login", with_new(given)).await;
     assert_eq!(same.body["errors"], json!({"new_password": ["must differ from the present password"]}));
-    let changed = story.post("/users/login", with_new("chosen by grace")).await.ok();
+
+    let (first, second) = (text(&log_in(given).await.ok()["token"]), text(&log_in(given).await.ok()["token"]));
+    assert_eq!(story.post_as("/users/auth/logout", &second, Value::Null).await.status, 204, "a token can always end");
+    let body = json!({"password": given, "new_password": "chosen by oneself"});
+    let changed = story.post_as("/users/auth/password", &first, body).await.ok();
     assert_eq!((&changed["user"]["must_change_password"], &changed["refresh_ttl"]), (&json!(false), &json!("518400")));
-    assert!(!opens(&story, "/users", &users).await && !opens(&story, "/health", &health).await);
-    assert_eq!(log_in(&story, "chosen by staff").await.error(), (401, "unauthenticated"));
-    refresh(&story, "/users", &text(&changed["token"])).await.ok();
+    assert!(!opens(story, "/users", &first).await);
+    assert_eq!(log_in(given).await.error(), (401, "unauthenticated"));
+    let token = text(&refresh(story, "/users", &text(&changed["token"])).await.ok()["token"]);
+    assert!(opens(story, "/users", &token).await);
+}
+
+#[tokio::test]
+async fn a_password_from_staff_opens_nothing_but_its_change() {
+    let story = Story::begin().await;
+    let (key, _, grace) = with_grace(&story).await;
+    let reset = async || {
+        let reset = format!("/integration/v1/patients/{}/reset-password?token={key}", grace.uuid);
+        assert_eq!(story.post(&reset, json!({"password": "chosen by staff"})).await.status, 204);
+    };
+    reset().await;
+    assert!(!opens(&story, "/health", &grace.health_token).await);
+    must_change(&story, "grace@example.org", "chosen by staff").await;
+    // In one call, which needs no token in between.
+    reset().await;
+    let both =
+        json!({"email": "grace@example.org", "password": "chosen by staff", "new_password": "chosen by grace again"});
+    let changed = story.post("/users/login", both).await.ok();
+    assert_eq!(changed["user"]["must_change_password"], false);
+    story.post("/health/login", json!({"user_api_token": changed["token"]})).await.ok();
+}
+
+#[tokio::test]
+async fn a_password_from_an_operator_opens_nothing_but_its_change() {
+    let story = Story::begin().await;
+    let (key, _, _) = with_grace(&story).await;
+    let ada = story.platform.identity.account_by_email("ada@example.org").await.expect("an account");
+    story
+        .platform
+        .identity
+        .reset_account_password(&ada, Some("chosen by an operator".to_owned()))
+        .await
+        .expect("reset");
+    must_change(&story, "ada@example.org", "chosen by an operator").await;
+    // Keys are no logins: programs that hold one go on.
+    story.get(&format!("/integration/v1/groups?token={key}")).await.ok();
 }
 
 #[tokio::test]

@@ -73,6 +73,6 @@ pub use users::{
     Account, AccountErasure, Activation, ApiKey, Attachment, Audit, AuditEntry, AuditQuery, AuditReader, Bracelet,
     Completion, Consent, EffectiveSettings, Erasure, ErasureCounts, Group, GroupAccess, GroupDeletion, GroupSetting,
     HealthMessage, KeyHolder, Member, MemberRemoval, NewPassword, NewPatientPassword, OauthClient, Patient,
-    PatientAccess, PatientDetachment, PendingHealthMessage, PersonChange, PortalHolder, PortalSession, Session,
-    SettingsOfGroup, StoreIdentity, Totp, UsersDb,
+    PatientAccess, PatientDetachment, PendingHealthMessage, PersonChange, PortalHolder, PortalSession, RoleChange,
+    Session, SessionHolder, SettingsOfGroup, StoreIdentity, Totp, TotpConfirmation, UsedFactor, UsersDb,
 };

@@ -113,6 +113,8 @@ impl From<HealthLogin> for HealthLoginBody {
 }
 
 /// Exchanges a token of the Users Cloud for one of the Health Cloud.
+///
+/// A token of a password that staff chose is refused (403 `password_change_required`).
 #[utoipa::path(post, path = "/login", tag = "logins", security(()),
     request_body = TokenExchange,
     responses((status = 200, body = HealthLoginBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),

@@ -34,7 +34,7 @@ body! {
         /// The password.
         #[schema(example = "correct horse battery")]
         password: String,
-        /// Six digits.
+        /// Six digits, or a recovery code.
         #[schema(example = "287082")]
         totp: Option<String>,
         /// Whether the session is for a display on a wall: it only reads, and is not locked when nobody touches it.

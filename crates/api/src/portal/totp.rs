@@ -1,4 +1,4 @@
-//! One's own second factor.
+//! One's own second factor and its recovery codes.
 
 use axum::Json;
 use axum::extract::State;
@@ -15,7 +15,7 @@ use crate::state::ApiState;
 
 /// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
-    OpenApiRouter::new().routes(routes!(begin, confirm, remove))
+    OpenApiRouter::new().routes(routes!(begin, confirm, remove)).routes(routes!(left, renew))
 }
 
 /// A secret for an app, shown this once.
@@ -30,6 +30,24 @@ struct TotpBody {
         example = "otpauth://totp/Pulseward:rita@study.example?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Pulseward"
     )]
     otpauth_url: String,
+}
+
+/// Recovery codes, shown this once.
+#[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = RecoveryCodes)]
+struct RecoveryCodesBody {
+    /// Each signs in once in the place of a code of the app.
+    #[schema(example = json!(["gayt-emzu-gu3d-oobz"]))]
+    recovery_codes: Vec<String>,
+}
+
+/// What is left of the recovery codes.
+#[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = RecoveryCodesLeft)]
+struct LeftBody {
+    /// Codes that have not been used.
+    #[schema(example = 9)]
+    left: i64,
 }
 
 body! {
@@ -60,23 +78,24 @@ async fn begin(State(state): State<ApiState>, PortalCall(caller): PortalCall) ->
     Ok(Json(TotpBody { secret: new.secret, otpauth_url: new.otpauth_url }))
 }
 
-/// Shows a first code, from when on each sign-in asks for one. A code works once, and from 30 s before to 60 s after
-/// its time.
+/// Shows a first code, from when on each sign-in asks for one; answers ten recovery codes, which cannot be read again. A
+/// code works once, and from 30 s before to 60 s after its time.
 #[utoipa::path(put, path = "/totp", tag = "portal", request_body = TotpCode,
     security(("portal_cookie" = [], "csrf_token" = [])),
-    responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 422, body = ErrorBody), (status = 429, body = ErrorBody)))]
+    responses((status = 200, body = RecoveryCodesBody), (status = 401, body = ErrorBody),
+        (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 422, body = ErrorBody),
+        (status = 429, body = ErrorBody)))]
 async fn confirm(
     State(state): State<ApiState>,
     address: ClientAddress,
     PortalCall(caller): PortalCall,
     Valid(TotpCode { code }): Valid<TotpCode>,
-) -> Result<StatusCode> {
-    state.platform.identity.confirm_totp(&caller, &code, &address.text()).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> Result<Json<RecoveryCodesBody>> {
+    let recovery_codes = state.platform.identity.confirm_totp(&caller, &code, &address.text()).await?;
+    Ok(Json(RecoveryCodesBody { recovery_codes }))
 }
 
-/// Removes the second factor.
+/// Removes the second factor and its recovery codes.
 #[utoipa::path(delete, path = "/totp", tag = "portal", request_body = OwnPassword,
     security(("portal_cookie" = [], "csrf_token" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
@@ -90,4 +109,29 @@ async fn remove(
     // The password and not a code: who has lost the phone has no code.
     state.platform.identity.remove_totp(&caller, &password, &address.text()).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Returns how many recovery codes have not been used.
+#[utoipa::path(get, path = "/totp/recovery-codes", tag = "portal", security(("portal_cookie" = [])),
+    responses((status = 200, body = LeftBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody)))]
+async fn left(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<LeftBody>> {
+    Ok(Json(LeftBody { left: state.platform.identity.recovery_codes_left(&caller).await? }))
+}
+
+/// Makes ten new recovery codes, which cannot be read again. Those of before are good no more.
+#[utoipa::path(post, path = "/totp/recovery-codes", tag = "portal", request_body = OwnPassword,
+    security(("portal_cookie" = [], "csrf_token" = [])),
+    responses((status = 200, body = RecoveryCodesBody), (status = 401, body = ErrorBody),
+        (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 422, body = ErrorBody),
+        (status = 429, body = ErrorBody)))]
+async fn renew(
+    State(state): State<ApiState>,
+    address: ClientAddress,
+    PortalCall(caller): PortalCall,
+    Valid(OwnPassword { password }): Valid<OwnPassword>,
+) -> Result<Json<RecoveryCodesBody>> {
+    // The password again: codes would open the account for anyone who finds the page open.
+    let recovery_codes = state.platform.identity.renew_recovery_codes(&caller, &password, &address.text()).await?;
+    Ok(Json(RecoveryCodesBody { recovery_codes }))
 }

@@ -9,7 +9,7 @@ use utoipa_axum::routes;
 use super::login::UsersLoginBody;
 use crate::body::typed::{Valid, body};
 use crate::error::{ErrorBody, Result};
-use crate::extract::{BearerToken, UsersCall};
+use crate::extract::{BearerToken, PasswordCall};
 use crate::outer::ClientAddress;
 use crate::refreshed::{RefreshBody, RefreshedToken};
 use crate::state::ApiState;
@@ -25,10 +25,12 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 
 /// Returns a new token for an old one, which may have expired. The old one ends; for one minute more it can be
 /// refreshed again, in case the answer was lost. Anyone who refreshes it later ends the whole login.
+///
+/// A token of a password that staff chose is not refreshed (403 `password_change_required`).
 #[utoipa::path(get, path = "/auth/refresh", tag = "logins",
     security(("users_token" = [])),
     responses((status = 200, body = RefreshBody, headers(("Authorization" = String, description = "Bearer and the new token"))),
-    (status = 401, body = ErrorBody), (status = 429, body = ErrorBody)))]
+    (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 429, body = ErrorBody)))]
 async fn refresh(
     State(state): State<ApiState>,
     address: ClientAddress,
@@ -42,7 +44,7 @@ async fn refresh(
 #[utoipa::path(post, path = "/auth/refresh", tag = "logins",
     security(("users_token" = [])),
     responses((status = 200, body = RefreshBody, headers(("Authorization" = String, description = "Bearer and the new token"))),
-    (status = 401, body = ErrorBody), (status = 429, body = ErrorBody)))]
+    (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 429, body = ErrorBody)))]
 async fn refresh_by_post(state: State<ApiState>, address: ClientAddress, token: BearerToken) -> Result<RefreshedToken> {
     refresh(state, address, token).await
 }
@@ -71,6 +73,8 @@ body! {
 }
 
 /// Chooses a new password. Every token on both clouds ends, also the one of this call; the answer is a new login.
+///
+/// After a login with a password that staff chose, this is all that its token opens.
 #[utoipa::path(post, path = "/auth/password", tag = "logins", security(("users_token" = [])),
     request_body = PasswordChange,
     responses((status = 200, body = UsersLoginBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
@@ -78,7 +82,7 @@ body! {
 async fn change_password(
     State(state): State<ApiState>,
     address: ClientAddress,
-    UsersCall(caller): UsersCall,
+    PasswordCall(caller): PasswordCall,
     Valid(PasswordChange { password, new_password }): Valid<PasswordChange>,
 ) -> Result<Json<UsersLoginBody>> {
     // The old password is asked for although there is a token: a phone that lies open must not be enough.

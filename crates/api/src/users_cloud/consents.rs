@@ -57,7 +57,8 @@ impl From<GivenConsent> for ConsentBody {
 /// An application whose tokens have all ended is left out: it has to ask again.
 #[utoipa::path(get, path = "/auth/consents", tag = "oauth",
     security(("users_token" = [])),
-    responses((status = 200, body = Vec<ConsentBody>), (status = 401, body = ErrorBody)))]
+    responses((status = 200, body = Vec<ConsentBody>), (status = 401, body = ErrorBody),
+    (status = 403, body = ErrorBody)))]
 async fn list(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<Json<Vec<ConsentBody>>> {
     let given = state.platform.identity.consents(&caller).await?;
     Ok(Json(given.into_iter().map(ConsentBody::from).collect()))
@@ -66,7 +67,7 @@ async fn list(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Re
 /// Withdraws a consent: the application's tokens end at once.
 #[utoipa::path(delete, path = "/auth/consents/{id}", tag = "oauth", params(("id" = String, Path)),
     security(("users_token" = [])),
-    responses((status = 204), (status = 401, body = ErrorBody), (status = 404, body = ErrorBody)))]
+    responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn withdraw(
     State(state): State<ApiState>,
     UsersCall(caller): UsersCall,

@@ -49,8 +49,8 @@ pub(super) struct UsersLoginBody {
     /// Minutes that the token lives.
     #[schema(example = 60)]
     ttl: i64,
-    /// Minutes from its first issue within which the token can be refreshed; 0 when staff chose the password and it
-    /// has not been changed yet.
+    /// Minutes from its first issue within which the token can be refreshed; 0 when staff chose the password: such a
+    /// token opens `POST /users/auth/password` alone.
     #[schema(example = "518400")]
     refresh_ttl: String,
     /// User who has logged in.
@@ -125,7 +125,7 @@ pub(super) struct UserBody {
     /// Always null.
     #[schema(example = json!(null))]
     avatar: Option<String>,
-    /// Whether the password was set by staff and is to be changed.
+    /// Whether the password was set by staff and has to be changed before anything else.
     #[schema(example = false)]
     must_change_password: bool,
     /// IANA name of a patient's time zone, where it is known; in answers about the caller only, not in those of a login.
@@ -181,6 +181,7 @@ impl From<Owner> for UserBody {
                 first_name: account.first_name,
                 last_name: account.last_name,
                 email: Some(account.email),
+                must_change_password: account.must_change_password,
                 updated_at: iso_ms(account.updated_ms),
                 created_at: iso_ms(account.created_ms),
                 ..UserBody::default()
@@ -201,6 +202,9 @@ impl From<UsersLogin> for UsersLoginBody {
 }
 
 /// Logs in.
+///
+/// After a password that staff chose (`user.must_change_password` is true) the token opens `POST /users/auth/password`
+/// alone.
 #[utoipa::path(post, path = "/login", tag = "logins", security(()),
     request_body = LoginRequest,
     responses((status = 200, body = UsersLoginBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),

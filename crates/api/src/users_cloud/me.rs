@@ -23,7 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 /// Returns the caller, as a login returns them, and a patient's time zone.
 #[utoipa::path(get, path = "/me", tag = "users",
     security(("users_token" = [])),
-    responses((status = 200, body = UserBody), (status = 401, body = ErrorBody), (status = 404, body = ErrorBody)))]
+    responses((status = 200, body = UserBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn read(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<Json<UserBody>> {
     Ok(Json(UserBody::of_caller(state.platform.identity.owner(&caller.user).await?)))
 }
@@ -33,7 +33,7 @@ async fn read(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Re
 #[utoipa::path(patch, path = "/me", tag = "users", security(("users_token" = [])),
     request_body = OwnProfileChange,
     responses((status = 200, body = UserBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
-    (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 415, body = ErrorBody),
+    (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 415, body = ErrorBody),
     (status = 422, body = ErrorBody), (status = 429, body = ErrorBody)))]
 async fn change(
     State(state): State<ApiState>,
@@ -51,7 +51,7 @@ async fn change(
     security(("users_token" = [])),
     responses((status = 200, body = ReceiptBody),
     (status = 202, body = ReceiptBody, description = "Erased; a write-ahead log is still being read"),
-    (status = 401, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
+    (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn erase(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<(StatusCode, Json<ReceiptBody>)> {
     Ok(receipt_of(state.platform.people.erase_self(&caller).await?))
 }

@@ -127,6 +127,8 @@ DELETE /portal/api/sessions/{id}                                   | 401 401 401
 POST   /portal/api/totp                                            | 401 401 401 401 401 | 401 401 | 200 200 200 200 403
 PUT    /portal/api/totp {"code": "000000"}                         | 401 401 401 401 401 | 401 401 | 422 422 422 422 403
 DELETE /portal/api/totp {"password": "correct horse battery"}      | 401 401 401 401 401 | 401 401 | 204 404 404 404 403
+GET    /portal/api/totp/recovery-codes                             | 401 401 401 401 401 | 401 401 | 404 404 404 404 404
+POST   /portal/api/totp/recovery-codes {"password": "correct horse battery"} | 401 401 401 401 401 | 401 401 | 404 404 404 404 403
 GET    /portal/api/groups/{code}/board                             | 401 401 401 401 401 | 401 401 | 200 200 403 403 200
 GET    /portal/api/groups/{code}/board/events                      | 401 401 401 401 401 | 401 401 | 200 200 403 403 200
 GET    /portal/api/groups/{code}/compliance?from=2025-11-19&to=2025-11-20 | 401 401 401 401 401 | 401 401 | 200 200 403 403 200

@@ -44,12 +44,12 @@ async fn a_password_that_an_operator_chose_is_changed_first() {
     let browser = Browser::sign_in(&story, json!({"email": "ada@example.org", "password": chosen})).await;
     assert_eq!(browser.get(&story, "/portal/session").await.ok()["must_change_password"], true);
     let answer = browser.ask(&story, "GET", "/integration/v1/groups", Value::Null).await;
-    assert_eq!(answer.error(), (403, "forbidden"));
+    assert_eq!(answer.error(), (403, "password_change_required"));
     for (method, path) in [("POST", "keys"), ("GET", "keys"), ("GET", "sessions"), ("GET", "account"), ("POST", "totp")]
     {
         let body = if method == "POST" { json!({"name": "a"}) } else { Value::Null };
         let answer = browser.ask(&story, method, &format!("/portal/api/{path}"), body).await;
-        assert_eq!(answer.error(), (403, "forbidden"), "{method} {path}");
+        assert_eq!(answer.error(), (403, "password_change_required"), "{method} {path}");
     }
     let change = json!({"current": chosen, "new": NEW});
     browser.ask(&story, "PUT", "/portal/api/account/password", change).await.done();

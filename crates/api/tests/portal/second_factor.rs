@@ -1,13 +1,14 @@
 //! The second factor with everything else: forms of a code, other accounts, other sessions, a new password.
 
 use serde_json::{Value, json};
-use store::{PortalSessionId, Role};
+use store::{PortalSessionId, Role, TotpConfirmation};
 
 use crate::browser::Browser;
 use crate::common::{Answer, PASSWORD, Story, text};
 use crate::totp::{STEP_MS, TOTP, code};
 
 const SESSION: &str = "/portal/session";
+const RECOVERY: &str = "/portal/api/totp/recovery-codes";
 const NEW: &str = "another long password";
 
 /// An account with a second factor, and the browser in which it was set up.
@@ -15,6 +16,12 @@ struct Guarded {
     browser: Browser,
     email: &'static str,
     secret: String,
+    /// Its recovery codes, as they were shown.
+    recovery: Vec<String>,
+}
+
+fn strings(list: &Value) -> Vec<String> {
+    list.as_array().expect("a list").iter().map(text).collect()
 }
 
 impl Guarded {
@@ -22,14 +29,18 @@ impl Guarded {
         let (browser, _) = Browser::of(story, email, Role::Researcher).await;
         let secret = text(&browser.ask(story, "POST", TOTP, Value::Null).await.ok()["secret"]);
         let first = code(&secret, story.now_ms());
-        browser.ask(story, "PUT", TOTP, json!({ "code": first })).await.done();
+        let recovery = strings(&browser.ask(story, "PUT", TOTP, json!({ "code": first })).await.ok()["recovery_codes"]);
         // The code of this step is used up.
         story.pass_ms(STEP_MS);
-        Guarded { browser, email, secret }
+        Guarded { browser, email, secret, recovery }
     }
 
     fn code(&self, story: &Story) -> String {
         code(&self.secret, story.now_ms())
+    }
+
+    async fn left(&self, story: &Story) -> Value {
+        self.browser.get(story, RECOVERY).await.ok()["left"].clone()
     }
 
     async fn sign_in(&self, story: &Story, password: &str, code: Value) -> Answer {
@@ -63,7 +74,7 @@ async fn set_up_is_confirmed_by_six_digits_and_by_nothing_else() {
     story.pass_ms(STEP_MS);
     let now = code(&secret, story.now_ms());
     let in_groups = format!("{} {}", &now[..3], &now[3..]);
-    browser.ask(&story, "PUT", TOTP, json!({ "code": in_groups })).await.done();
+    browser.ask(&story, "PUT", TOTP, json!({ "code": in_groups })).await.ok();
     assert_eq!(browser.get(&story, SESSION).await.ok()["totp"], true, "as apps show it, in two groups");
 }
 
@@ -130,7 +141,7 @@ async fn removed_factor_is_gone_and_a_later_one_has_another_secret() {
     let answer = ada.browser.ask(&story, "PUT", TOTP, json!({"code": ada.code(&story)})).await;
     assert_eq!(answer.error(), (422, "invalid"));
     let fresh = code(&secret, story.now_ms());
-    ada.browser.ask(&story, "PUT", TOTP, json!({ "code": fresh })).await.done();
+    ada.browser.ask(&story, "PUT", TOTP, json!({ "code": fresh })).await.ok();
 }
 
 #[tokio::test]
@@ -164,8 +175,10 @@ async fn factor_that_the_master_key_does_not_open_says_what_to_do() {
     let users = story.platform.core.users();
     assert!(users.remove_totp(&account).await.expect("removed"));
     assert!(users.put_totp(&account, vec![7; 60]).await.expect("put"));
-    let no_session = PortalSessionId::new("none");
-    assert!(users.confirm_totp(&account, 1, &no_session, story.now_ms()).await.expect("confirmed"));
+    let sessions = ada.browser.get(&story, "/portal/api/sessions").await.ok();
+    let kept_session = PortalSessionId::new(text(&sessions[0]["id"]));
+    let shown = TotpConfirmation { step: 1, recovery_codes: Vec::new(), kept_session };
+    assert!(users.confirm_totp(&account, shown, story.now_ms()).await.expect("confirmed"));
     for _ in 0..3 {
         let answer = ada.sign_in(&story, PASSWORD, json!(ada.code(&story))).await;
         assert_eq!(answer.error(), (409, "second_factor_unreadable"));
@@ -174,6 +187,76 @@ async fn factor_that_the_master_key_does_not_open_says_what_to_do() {
     }
     let wrong = ada.sign_in(&story, "wrong horse battery", json!("123456")).await;
     assert_eq!(wrong.error(), (401, "invalid_credentials"), "who has no password learns nothing");
+    // Recovery codes need no master key.
+    let new = ada.browser.ask(&story, "POST", RECOVERY, json!({ "password": PASSWORD })).await.ok();
+    assert_eq!(ada.sign_in(&story, PASSWORD, new["recovery_codes"][0].clone()).await.status, 200);
     assert!(users.remove_totp(&account).await.expect("removed"));
     assert_eq!(ada.sign_in(&story, PASSWORD, Value::Null).await.status, 200);
+}
+
+#[tokio::test]
+async fn recovery_code_signs_in_once_in_the_place_of_the_six_digits() {
+    let story = Story::begin().await;
+    let ada = Guarded::set_up(&story, "ada@example.org").await;
+    let bea = Guarded::set_up(&story, "bea@example.org").await;
+    assert_eq!((ada.recovery.len(), ada.left(&story).await), (10, json!(10)));
+    let all: std::collections::BTreeSet<&String> = ada.recovery.iter().chain(&bea.recovery).collect();
+    assert_eq!(all.len(), 20, "no code is made twice");
+    assert!(ada.recovery.iter().all(|code| code.len() == 19 && code.split('-').count() == 4), "{:?}", ada.recovery);
+
+    let first = json!(ada.recovery[0]);
+    assert_eq!(ada.sign_in(&story, "wrong horse battery", first.clone()).await.error(), (401, "invalid_credentials"));
+    assert_eq!(bea.sign_in(&story, PASSWORD, first.clone()).await.error(), (401, "invalid_credentials"), "of another");
+    assert_eq!(ada.sign_in(&story, PASSWORD, first.clone()).await.status, 200, "nothing before has used it up");
+    assert_eq!(ada.left(&story).await, json!(9));
+    assert_eq!(ada.sign_in(&story, PASSWORD, first).await.error(), (401, "invalid_credentials"), "once");
+    let typed = ada.recovery[1].to_uppercase().replace('-', " ");
+    assert_eq!(ada.sign_in(&story, PASSWORD, json!(typed)).await.status, 200, "however it is typed");
+    assert_eq!(ada.sign_in(&story, PASSWORD, json!(ada.code(&story))).await.status, 200, "the app goes on");
+    assert_eq!((ada.left(&story).await, bea.left(&story).await), (json!(8), json!(10)));
+
+    // Nothing shows them again, and the store has only hashes of them.
+    for path in [SESSION, RECOVERY, "/portal/api/account"] {
+        assert!(!ada.browser.get(&story, path).await.ok().to_string().contains(&ada.recovery[2]), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn new_recovery_codes_take_the_place_of_the_old_ones() {
+    let story = Story::begin().await;
+    let ada = Guarded::set_up(&story, "ada@example.org").await;
+    let renew = async |password: &str| ada.browser.ask(&story, "POST", RECOVERY, json!({ "password": password })).await;
+    let wrong = renew("not the password").await;
+    assert_eq!(wrong.body["errors"], json!({"password": ["is not the present password"]}));
+    assert_eq!(ada.sign_in(&story, PASSWORD, json!(ada.recovery[0])).await.status, 200, "nothing was changed");
+    let new = strings(&renew(PASSWORD).await.ok()["recovery_codes"]);
+    assert_eq!((new.len(), ada.left(&story).await), (10, json!(10)));
+    assert_eq!(ada.sign_in(&story, PASSWORD, json!(ada.recovery[1])).await.error(), (401, "invalid_credentials"));
+    assert_eq!(ada.sign_in(&story, PASSWORD, json!(new[1])).await.status, 200);
+
+    // They go with the second factor, and a later one has codes of its own.
+    ada.browser.ask(&story, "DELETE", TOTP, json!({ "password": PASSWORD })).await.done();
+    assert_eq!(renew(PASSWORD).await.error(), (404, "second_factor_not_found"));
+    assert_eq!(ada.browser.get(&story, RECOVERY).await.error(), (404, "second_factor_not_found"));
+    let secret = text(&ada.browser.ask(&story, "POST", TOTP, Value::Null).await.ok()["secret"]);
+    story.pass_ms(STEP_MS);
+    let confirmed = ada.browser.ask(&story, "PUT", TOTP, json!({"code": code(&secret, story.now_ms())})).await.ok();
+    assert_eq!(ada.sign_in(&story, PASSWORD, json!(new[2])).await.error(), (401, "invalid_credentials"));
+    let newest = strings(&confirmed["recovery_codes"]);
+    assert_eq!(ada.sign_in(&story, PASSWORD, json!(newest[0])).await.status, 200);
+}
+
+#[tokio::test]
+async fn wrong_recovery_codes_wait_like_wrong_codes_of_the_app() {
+    let story = Story::begin().await;
+    let ada = Guarded::set_up(&story, "ada@example.org").await;
+    for guess in 0..5 {
+        let code = if guess % 2 == 0 { json!("aaaa-bbbb-cccc-dddd") } else { json!("000000") };
+        assert_eq!(ada.sign_in(&story, PASSWORD, code).await.error(), (401, "invalid_credentials"), "{guess}");
+    }
+    for code in [json!(ada.recovery[0]), json!(ada.code(&story))] {
+        assert_eq!(ada.sign_in(&story, PASSWORD, code).await.error(), (429, "too_many_requests"), "one count for both");
+    }
+    story.pass_ms(STEP_MS);
+    assert_eq!(ada.sign_in(&story, PASSWORD, json!(ada.recovery[0])).await.status, 200, "and none was used up");
 }

@@ -59,7 +59,7 @@ async fn a_second_factor_is_asked_for_once_it_is_confirmed_and_a_code_works_once
     let old = code(&text(&first["secret"]), story.now_ms());
     let answer = browser.ask(&story, "PUT", TOTP, json!({"code": old})).await;
     assert_eq!(answer.error(), (422, "invalid"), "of the secret that was replaced");
-    browser.ask(&story, "PUT", TOTP, json!({"code": now()})).await.done();
+    browser.ask(&story, "PUT", TOTP, json!({"code": now()})).await.ok();
     assert_eq!(browser.get(&story, "/portal/session").await.ok()["totp"], true);
     assert_eq!(elsewhere.get(&story, "/portal/session").await.status, 401, "signed in without a code");
     assert_eq!(story.get_as("/users/me", &token).await.status, 401, "signed in without a code");
@@ -95,7 +95,7 @@ async fn clocks_may_differ_by_a_step_and_no_more() {
     let story = Story::begin().await;
     let (browser, _) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
     let secret = text(&browser.ask(&story, "POST", TOTP, Value::Null).await.ok()["secret"]);
-    browser.ask(&story, "PUT", TOTP, json!({"code": code(&secret, story.now_ms())})).await.done();
+    browser.ask(&story, "PUT", TOTP, json!({"code": code(&secret, story.now_ms())})).await.ok();
     story.pass_ms(10 * STEP_MS);
     for (steps, status) in [(-2, 401), (2, 401), (-1, 200), (1, 200)] {
         let given = code(&secret, story.now_ms() + steps * STEP_MS);
@@ -110,7 +110,7 @@ async fn guessing_codes_is_slowed_although_the_password_is_right() {
     let story = Story::begin().await;
     let (browser, _) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
     let secret = text(&browser.ask(&story, "POST", TOTP, Value::Null).await.ok()["secret"]);
-    browser.ask(&story, "PUT", TOTP, json!({"code": code(&secret, story.now_ms())})).await.done();
+    browser.ask(&story, "PUT", TOTP, json!({"code": code(&secret, story.now_ms())})).await.ok();
     story.pass_ms(STEP_MS);
     for _ in 0..5 {
         assert_eq!(sign_in(&story, Some("no code")).await.0, 401);

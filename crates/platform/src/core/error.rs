@@ -16,6 +16,9 @@ pub enum PlatformError {
     /// The credential is valid, but has no right to this.
     #[error("{0}")]
     Forbidden(&'static str),
+    /// The credential rests on a password that staff chose, and opens nothing but the change of that password.
+    #[error("the password was set by staff: choose another one first")]
+    PasswordChangeRequired,
     /// There is no such thing; the text names what, such as `patient`.
     #[error("{0} not found")]
     NotFound(&'static str),

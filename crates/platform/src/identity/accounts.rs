@@ -4,7 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use boxed_futures::boxed_futures;
 use store::{
-    Account, AccountId, ApiKey, ApiKeyId, GroupCode, HealthChange, HealthMessage, NewPassword, Role, StoreError,
+    Account, AccountId, ApiKey, ApiKeyId, GroupCode, HealthChange, HealthMessage, NewPassword, Role, RoleChange,
+    StoreError,
 };
 
 use crate::core::checks::clean_email;
@@ -73,6 +74,7 @@ impl Identity {
             first_name: new.first_name,
             last_name: new.last_name,
             password_hash,
+            must_change_password: false,
             subscription_until_ms: match new.subscription {
                 SubscriptionStart::Active => Some(now_ms + FIRST_SUBSCRIPTION_DAYS * DAY_MS),
                 SubscriptionStart::None => None,
@@ -159,8 +161,8 @@ impl Identity {
         Ok(now_ms)
     }
 
-    /// Gives an account another password, made up when there is none, and ends its sessions. On the portal, its owner
-    /// has to choose another one before anything else. Answers the password.
+    /// Gives an account another password, made up when there is none, and ends its sessions. Its owner has to
+    /// choose another one before anything else. Answers the password.
     pub async fn reset_account_password(&self, account: &Account, password: Option<String>) -> Result<String> {
         let password = password.unwrap_or_else(|| self.core.new_password());
         let hash = self.hash_new_password("password", &password, &words_of_account(account)).await?;
@@ -169,12 +171,25 @@ impl Identity {
         Ok(password)
     }
 
-    /// Removes the second factor of an account whose owner cannot show a code any more. Not found when there is none.
+    /// Removes the second factor of an account whose owner cannot show a code any more, and its recovery codes. Not found when there is none.
     pub async fn remove_second_factor(&self, account: &Account) -> Result<()> {
         if !self.core.users().remove_totp(&account.uuid).await? {
             return Err(PlatformError::NotFound("second factor"));
         }
         Ok(())
+    }
+
+    /// Gives an account another role. Its sessions, its API keys and the health tokens that it asked for end, so that nothing
+    /// gains or loses rights that its holder does not know of. Nothing is changed where a study would be left without
+    /// anybody who manages it.
+    pub async fn change_role(&self, account: &Account, role: Role) -> Result<RoleChange> {
+        let now_ms = self.core.now_ms();
+        let message = self.end_of_actor(&account.uuid, now_ms);
+        let change = self.core.users().change_role(&account.uuid, role, now_ms, message.clone()).await?;
+        if let RoleChange::Changed { .. } = change {
+            self.core.deliver(message).await?;
+        }
+        Ok(change)
     }
 
     /// Disables an account: it cannot log in, and its sessions, its API keys and the health-tokens that it asked for
@@ -184,12 +199,7 @@ impl Identity {
             return Ok(disabled_ms);
         }
         let now_ms = self.core.now_ms();
-        let message = HealthMessage {
-            id: self.core.new_message_id(),
-            change: HealthChange::EndSessionsOfActor { account: account.uuid.clone(), at_ms: now_ms },
-            entries: Vec::new(),
-            created_ms: now_ms,
-        };
+        let message = self.end_of_actor(&account.uuid, now_ms);
         if self.core.users().disable_account(&account.uuid, now_ms, message.clone()).await? {
             self.core.deliver(message).await?;
         }
@@ -201,6 +211,12 @@ impl Identity {
     pub async fn enable_account(&self, account: &Account) -> Result<()> {
         self.core.users().enable_account(&account.uuid, self.core.now_ms()).await?;
         Ok(())
+    }
+
+    /// Returns the end of the tokens by which an account reads.
+    fn end_of_actor(&self, account: &AccountId, now_ms: i64) -> HealthMessage {
+        let change = HealthChange::EndSessionsOfActor { account: account.clone(), at_ms: now_ms };
+        HealthMessage { id: self.core.new_message_id(), change, entries: Vec::new(), created_ms: now_ms }
     }
 }
 

@@ -82,15 +82,17 @@ pub struct HealthLogin {
 
 #[boxed_futures]
 impl Identity {
-    /// Exchanges a token of the Users Cloud for one of the Health Cloud. Only a patient has data there.
+    /// Exchanges a token of the Users Cloud for one of the Health Cloud. Only a patient has data there. Password change
+    /// required for a token of a password that staff chose.
     pub async fn health_login(&self, users_token: &str) -> Result<HealthLogin> {
         let caller = self.users_caller(users_token).await?;
+        caller.require_own_password()?;
         let User::Patient(owner) = &caller.user else {
             return Err(PlatformError::Forbidden("only a patient has data on the Health Cloud"));
         };
         let patient = self.core.health().patient(owner).await?.ok_or(NOT_VALID)?;
         let now_ms = self.core.now_ms();
-        let refresh_minutes = if caller.refreshable { self.core.settings().token_refresh_minutes } else { 0 };
+        let refresh_minutes = self.core.settings().token_refresh_minutes;
         let session = HealthSession {
             login: Some(caller.login.clone()),
             refresh_until_ms: now_ms + refresh_minutes * MINUTE_MS,

@@ -105,7 +105,10 @@ impl Found {
 
     /// Returns whether staff chose the password.
     pub(crate) fn must_change_password(&self) -> bool {
-        matches!(self, Found::Patient(patient) if patient.must_change_password)
+        match self {
+            Found::Patient(patient) => patient.must_change_password,
+            Found::Account(account) => account.must_change_password,
+        }
     }
 }
 
@@ -121,8 +124,8 @@ impl LoginName {
 
 #[boxed_futures]
 impl Identity {
-    /// Logs in. A password that staff chose works as well, but only for the life of one token: it cannot be
-    /// refreshed until the patient has chosen a new one. `address` is where the call comes from.
+    /// Logs in. A password that staff chose is taken as well, but its token opens nothing but the choice of another.
+    /// `address` is where the call comes from.
     pub async fn login(&self, credentials: Credentials, address: &str) -> Result<UsersLogin> {
         let found = self.check_password(&credentials, address).await?;
         self.check_second_factor(&found).await?;
@@ -213,7 +216,7 @@ impl Identity {
             Found::Account(account) => {
                 let new = NewPassword { hash: hash.clone(), ..NewPassword::default() };
                 self.core.users().set_account_password(&account.uuid, new, self.core.now_ms()).await?;
-                Ok(Found::Account(Account { password_hash: hash, ..account }))
+                Ok(Found::Account(Account { password_hash: hash, must_change_password: false, ..account }))
             }
         }
     }
@@ -279,7 +282,7 @@ impl Identity {
         let session = NewSession {
             owner: found.user(),
             password_hash: found.password_hash().unwrap_or_default(),
-            // Otherwise a password that staff knows would be good for a year of refreshing.
+            // It opens one call, which ends it: there is nothing to refresh it for.
             refreshable: !found.must_change_password(),
         };
         let issued = self.start_users_session(session, self.login_entry(&found)).await?;

@@ -55,11 +55,19 @@ pub struct UsersCaller {
     pub session_id: SessionId,
     /// The login that the token goes back to.
     pub login: FamilyId,
-    /// Whether the login can be prolonged: not when staff chose its password.
-    pub refreshable: bool,
+    /// Whether staff chose the password, so that another has to be chosen first.
+    pub must_change_password: bool,
 }
 
 impl UsersCaller {
+    /// Password change required until the caller has chosen a password of their own.
+    pub fn require_own_password(&self) -> Result<()> {
+        if self.must_change_password {
+            return Err(PlatformError::PasswordChangeRequired);
+        }
+        Ok(())
+    }
+
     /// Returns the caller as the audit log names them.
     pub(crate) fn actor(&self) -> audit::Actor {
         audit::Actor::user(&self.user)
@@ -138,10 +146,12 @@ impl Identity {
         Ok(claims)
     }
 
-    /// Returns who calls the Users Cloud with this token.
+    /// Returns who calls the Users Cloud with this token. What the call opens is for
+    /// [`UsersCaller::require_own_password`] to say.
     pub async fn users_caller(&self, token: &str) -> Result<UsersCaller> {
         let claims = self.read_token(Cloud::Users, token).await?;
-        let session = self.core.users().session(&claims.jti).await?.ok_or(NOT_VALID)?;
+        let holder = self.core.users().session_holder(&claims.jti).await?.ok_or(NOT_VALID)?;
+        let session = holder.session;
         if session.owner != claims.user.id() || session.ended_ms.is_some() || session.replaced_ms.is_some() {
             return Err(NOT_VALID);
         }
@@ -152,7 +162,7 @@ impl Identity {
             user: claims.user.clone(),
             session_id: session.id,
             login: session.family,
-            refreshable: session.refresh_until_ms > session.first_issued_ms,
+            must_change_password: holder.must_change_password,
         })
     }
 

@@ -53,13 +53,19 @@ impl Identity {
     }
 
     /// Returns a new token for an old one, expired or not. The old one ends, but can be refreshed again for a minute;
-    /// reuse after that ends the whole login. `address` is where the call comes from.
+    /// reuse after that ends the whole login. Password change required for a token of a password that staff chose.
+    /// `address` is where the call comes from.
     pub async fn users_refresh(&self, token: &str, address: &str) -> Result<Issued> {
         let claims = self.claims_to_refresh(Cloud::Users, token, address).await?;
-        let session = self.core.users().session(&claims.jti).await?;
-        let Some(session) = session.filter(|session| session.owner == claims.user.id()) else {
+        let holder = self.core.users().session_holder(&claims.jti).await?;
+        let Some(holder) = holder.filter(|holder| holder.session.owner == claims.user.id()) else {
             return Err(self.refresh_refused(&claims.user, address));
         };
+        let session = holder.session;
+        // A token that is in force is no guess: its bearer learns what to do first.
+        if holder.must_change_password && session.ended_ms.is_none() && self.core.now_ms() < session.expires_ms {
+            return Err(PlatformError::PasswordChangeRequired);
+        }
         let successor = self.successor();
         let reused = self.end_of_login(&session.family, successor.issued_ms);
         match self.core.users().refresh_session(&session.id, successor, REFRESH_GRACE_MS, reused.clone()).await? {

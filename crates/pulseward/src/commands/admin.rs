@@ -35,7 +35,10 @@ enum Operation {
     SetSubscription(Task<accounts::SetSubscription>),
     /// Give an account another password, which ends its sessions
     ResetPassword(Task<accounts::ResetPassword>),
+    /// Give an account another role, which ends its sessions, API keys and health tokens
+    ChangeRole(Task<accounts::ChangeRole>),
     /// Remove the second factor of an account whose owner has lost it: the password alone signs in until another is set up
+    #[command(visible_alias = "reset-second-factor")]
     RemoveSecondFactor(Task<accounts::RemoveSecondFactor>),
     /// Disable an account: its logins, sessions, API keys and health tokens end
     DisableAccount(Task<accounts::DisableAccount>),
@@ -80,6 +83,7 @@ impl Admin {
             Operation::ListAccounts(task) => task.run(matches).await,
             Operation::SetSubscription(task) => task.run(matches).await,
             Operation::ResetPassword(task) => task.run(matches).await,
+            Operation::ChangeRole(task) => task.run(matches).await,
             Operation::RemoveSecondFactor(task) => task.run(matches).await,
             Operation::DisableAccount(task) => task.run(matches).await,
             Operation::EnableAccount(task) => task.run(matches).await,

@@ -87,7 +87,7 @@ async fn second_factor_that_its_owner_has_lost_is_removed() {
     drop(users);
     assert_eq!(login().await, 403, "an account with a second factor signs in on the portal");
 
-    let remove = ["remove-second-factor", "--account", "Rita@study.example"];
+    let remove = ["reset-second-factor", "--account", "Rita@study.example"];
     assert_eq!(admin(data.path(), &remove), json!({"email": "rita@study.example", "second_factor": null}));
     assert_eq!(login().await, 200);
     let folder = data.path().to_str().unwrap();
@@ -132,4 +132,53 @@ fn refusals_are_one_wrong_usage_is_two_and_standard_output_stays_empty() {
     let create = ["admin", "create-account", "--email", "a@b.example", "--role", "hcp"];
     assert!(run(&[&create[..], &tail].concat()).status.success());
     assert_eq!(status(&create), Some(1), "the e-mail is taken");
+}
+
+#[tokio::test]
+async fn role_is_changed_unless_a_study_would_have_no_manager() {
+    let data = tempdir().unwrap();
+    let service = Service::start(data.path());
+    for email in ["rita@study.example", "ruth@study.example"] {
+        admin(data.path(), &["create-account", "--email", email, "--role", "researcher"]);
+    }
+    let key = |email: &str| {
+        let made = admin(data.path(), &["create-api-key", "--account", email]);
+        made["token"].as_str().unwrap().to_owned()
+    };
+    let client = reqwest::Client::new();
+    let groups = format!("{}/integration/v1/groups", service.url);
+    let status = async |key: &str| client.get(&groups).bearer_auth(key).send().await.unwrap().status().as_u16();
+    let (rita, ruth) = (key("rita@study.example"), key("ruth@study.example"));
+    let made = client
+        .post(&groups)
+        .bearer_auth(&rita)
+        .json(&json!({"name": "Sleep", "description": ""}))
+        .send()
+        .await
+        .unwrap();
+    let code = made.json::<Value>().await.unwrap()["code"].as_str().unwrap().to_owned();
+
+    let folder = data.path().to_str().unwrap();
+    let change =
+        ["admin", "change-role", "--account", "rita@study.example", "--role", "hcp", "--data", folder, "--json"];
+    let refused = run(&change);
+    assert_eq!((refused.status.code(), refused.stdout.len()), (Some(1), 0));
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains(&format!("rita@study.example is the only one who manages {code}")), "{said}");
+    assert_eq!(status(&rita).await, 200, "nothing was changed");
+
+    let join = client.post(format!("{groups}/{code}/hcps")).bearer_auth(&rita);
+    let joined = join.json(&json!({"email": "ruth@study.example"})).send().await.unwrap();
+    assert!(joined.status().is_success(), "{joined:?}");
+    let change = ["change-role", "--account", "Rita@study.example", "--role", "hcp"];
+    let expected = json!({"email": "rita@study.example", "role": "hcp", "ended_api_keys": 1});
+    assert_eq!(admin(data.path(), &change), expected);
+    assert_eq!((status(&rita).await, status(&ruth).await), (401, 200));
+    let again = json!({"email": "rita@study.example", "role": "hcp", "ended_api_keys": 0});
+    assert_eq!(admin(data.path(), &change), again);
+    let made = client
+        .post(&groups)
+        .bearer_auth(key("rita@study.example"))
+        .json(&json!({"name": "Another", "description": ""}));
+    assert_eq!(made.send().await.unwrap().status(), 403, "a practitioner founds no study");
 }

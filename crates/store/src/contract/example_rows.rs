@@ -4,7 +4,7 @@ use super::{Stores, audit};
 use crate::ids::{MessageId, PatientId, SerialNumber};
 use crate::{
     Account, AccountId, Activation, ApiKeyId, Bracelet, BraceletId, Group, GroupCode, GroupId, HealthChange,
-    HealthMessage, Patient, PatientState, Role,
+    HealthMessage, Patient, PatientState, PortalSessionId, Role, TotpConfirmation,
 };
 
 pub(super) fn account(name: &str) -> Account {
@@ -16,6 +16,7 @@ pub(super) fn account(name: &str) -> Account {
         first_name: Some(name.to_owned()),
         last_name: None,
         password_hash: "hash".to_owned(),
+        must_change_password: false,
         subscription_until_ms: Some(1000),
         disabled_ms: None,
         created_ms: 1,
@@ -84,4 +85,9 @@ pub(super) async fn with_ada_in(stores: &Stores, codes: &[&str]) {
             stores.users.add_group(group(code, at as i64), &AccountId::new("uuid-ada"), audit(Vec::new(), 0)).await;
         created.expect("a group");
     }
+}
+
+/// A code of a step, shown in no session, and one recovery code.
+pub(super) fn shown(step: i64) -> TotpConfirmation {
+    TotpConfirmation { step, recovery_codes: vec![vec![7]], kept_session: PortalSessionId::new("") }
 }

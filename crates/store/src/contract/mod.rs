@@ -25,6 +25,7 @@ mod oauth;
 mod older_stores;
 mod people;
 mod portal;
+mod roles;
 mod sealing;
 mod sessions;
 mod syncs;

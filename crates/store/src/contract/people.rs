@@ -26,7 +26,7 @@ on_both_engines! {
     the_newest_signing_key_signs
 }
 
-fn key(name: &str, account: &str) -> ApiKey {
+pub(super) fn key(name: &str, account: &str) -> ApiKey {
     ApiKey {
         id: ApiKeyId::new(name),
         key_hash: name.as_bytes().to_vec(),

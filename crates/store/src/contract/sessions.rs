@@ -1,12 +1,11 @@
 //! Sessions of both databases: how they begin, are refreshed and end.
 
-use super::example_rows::{account, activation, message, patient, with_ada_in};
+use super::example_rows::{account, activation, message, patient, shown, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
 use crate::ids::{MessageId, PatientId};
 use crate::{
     AccountId, ApiKeyId, ClientId, ConsentId, FamilyId, GroupCode, HealthChange, HealthSession, NewPassword,
-    NewPatientPassword, PortalSessionId, Profile, Refreshed, Role, Session, SessionId, StoreError, Successor, User,
-    UserId, UserRole,
+    NewPatientPassword, Profile, Refreshed, Role, Session, SessionId, StoreError, Successor, User, UserId, UserRole,
 };
 
 on_both_engines! {
@@ -21,7 +20,7 @@ on_both_engines! {
     old_families_are_purged
 }
 
-fn session(id: &str, owner: &str) -> Session {
+pub(super) fn session(id: &str, owner: &str) -> Session {
     Session {
         id: SessionId::new(id),
         owner: UserId::new(owner),
@@ -82,13 +81,13 @@ pub(super) fn successor(id: &str, issued_ms: i64) -> Successor {
     Successor { id: SessionId::new(id), issued_ms, expires_ms: issued_ms + 50 }
 }
 
-async fn begin(stores: &Stores, session: Session) -> bool {
+pub(super) async fn begin(stores: &Stores, session: Session) -> bool {
     let role = if session.owner.as_str() == "uuid-ada" { UserRole::Account(Role::Hcp) } else { UserRole::Patient };
     let owner = User::of(&session.owner, role);
     stores.users.add_session(session, &owner, "hash", audit(Vec::new(), 0)).await.expect("an answer")
 }
 
-async fn ended_ms(stores: &Stores, id: &str) -> Option<i64> {
+pub(super) async fn ended_ms(stores: &Stores, id: &str) -> Option<i64> {
     stores.users.session(&SessionId::new(id)).await.expect("an answer").expect("a session").ended_ms
 }
 
@@ -121,13 +120,7 @@ async fn a_session_begins_while_the_password_is_in_force(stores: Stores) {
 
     assert!(begin(&stores, session("a1", "uuid-ada")).await);
     assert!(stores.users.put_totp(&AccountId::new("uuid-ada"), vec![1]).await.expect("an answer"));
-    assert!(
-        stores
-            .users
-            .confirm_totp(&AccountId::new("uuid-ada"), 5, &PortalSessionId::new(""), 6)
-            .await
-            .expect("an answer")
-    );
+    assert!(stores.users.confirm_totp(&AccountId::new("uuid-ada"), shown(5), 6).await.expect("an answer"));
     assert_eq!(ended_ms(&stores, "a1").await, Some(6), "begun without a code");
     assert!(!begin(&stores, session("a2", "uuid-ada")).await, "without a code");
     assert!(stores.users.remove_totp(&AccountId::new("uuid-ada")).await.expect("an answer"));
@@ -156,6 +149,12 @@ async fn a_password_ends_sessions_and_consents(stores: Stores) {
     let changed = stores.users.patient(&PatientId::new("uuid-grace")).await.expect("an answer").expect("a patient");
     assert_eq!((changed.password_hash.as_deref(), changed.must_change_password), (Some("new"), true));
     assert_eq!((ended_ms(&stores, "s1").await, ended_ms(&stores, "s2").await), (Some(20), None));
+    let must_change = async |id: &str| {
+        let holder = stores.users.session_holder(&SessionId::new(id)).await.expect("an answer").expect("a session");
+        assert_eq!(Some(&holder.session), stores.users.session(&SessionId::new(id)).await.expect("an answer").as_ref());
+        holder.must_change_password
+    };
+    assert_eq!((must_change("s1").await, must_change("s2").await), (true, false));
     assert!(
         stores
             .users
@@ -164,6 +163,12 @@ async fn a_password_ends_sessions_and_consents(stores: Stores) {
             .expect("an answer")
     );
     assert_eq!(ended_ms(&stores, "s2").await, Some(30));
+    let of_operator = NewPassword { hash: "other".to_owned(), must_change: true, kept_session: None };
+    assert!(stores.users.set_account_password(&AccountId::new("uuid-ada"), of_operator, 40).await.expect("an answer"));
+    assert!(must_change("s2").await);
+    assert!(
+        stores.users.account(&AccountId::new("uuid-ada")).await.expect("an answer").expect("ada").must_change_password
+    );
 }
 
 async fn a_login_ends_once_and_as_a_whole(stores: Stores) {

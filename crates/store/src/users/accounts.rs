@@ -28,6 +28,8 @@ pub struct Account {
     pub last_name: Option<String>,
     /// Argon2id hash in PHC form.
     pub password_hash: String,
+    /// Whether an operator chose the password, so that the owner has to choose another.
+    pub must_change_password: bool,
     /// End of the subscription, ms; absent without one.
     pub subscription_until_ms: Option<i64>,
     /// Time at which the account was disabled, ms.
@@ -58,13 +60,13 @@ pub struct NewPassword {
 
 record! {
     account_columns!(""), read_account(row) -> Account {
-        uuid, id, email, role, first_name, last_name, password_hash, subscription_until_ms, disabled_ms,
-        created_ms, updated_ms,
+        uuid, id, email, role, first_name, last_name, password_hash, must_change_password, subscription_until_ms,
+        disabled_ms, created_ms, updated_ms,
     }
 }
 
 sql! {
-    ADD = concat!("INSERT INTO account (", account_columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)");
+    ADD = concat!("INSERT INTO account (", account_columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)");
     FIND = concat!("SELECT ", account_columns!(), " FROM account WHERE uuid = $1");
     FIND_BY_EMAIL = concat!("SELECT ", account_columns!(), " FROM account WHERE email = $1");
     LIST = concat!("SELECT ", account_columns!(), " FROM account ORDER BY created_ms, uuid");
@@ -75,7 +77,7 @@ sql! {
         last_name = NULLIF(COALESCE($3, last_name), ''), updated_ms = $4 WHERE uuid = $1";
     DISABLE = "UPDATE account SET disabled_ms = $2, updated_ms = $2 WHERE uuid = $1 AND disabled_ms IS NULL";
     ENABLE = "UPDATE account SET disabled_ms = NULL, updated_ms = $2 WHERE uuid = $1 AND disabled_ms IS NOT NULL";
-    /// Keys from before the account was disabled stay ended: their holders need not be the owner.
+    /// Keys from before the account was disabled, or had another role, stay ended: their holders need not be the owner.
     END_KEYS = "UPDATE api_key SET revoked_ms = $2 WHERE account = $1 AND revoked_ms IS NULL";
     /// Locks the row, which every login of the account locks before it looks at the password.
     HOLD = "UPDATE account SET updated_ms = updated_ms WHERE uuid = $1";
@@ -104,6 +106,7 @@ impl UsersDb {
                         &account.first_name,
                         &account.last_name,
                         &account.password_hash,
+                        &account.must_change_password,
                         &account.subscription_until_ms,
                         &account.disabled_ms,
                         &account.created_ms,
@@ -195,7 +198,7 @@ impl UsersDb {
                 if tx.execute(ENABLE, &[&uuid, &now_ms]).await? == 0 {
                     return Ok(false);
                 }
-                tx.put(END_KEYS, &[&uuid, &now_ms]).await?;
+                end_keys(tx, &uuid, now_ms).await?;
                 Ok(true)
             })
             .await
@@ -205,6 +208,11 @@ impl UsersDb {
 /// Keeps an account from beginning sessions until the transaction ends. Must precede changes of what a login looks at.
 pub(super) async fn hold_account(tx: &Tx<'_>, account: &AccountId) -> Result<()> {
     tx.execute(HOLD, &[&account]).await.map(drop)
+}
+
+/// Ends the API keys of an account. Returns how many were in force.
+pub(super) async fn end_keys(tx: &Tx<'_>, account: &AccountId, now_ms: i64) -> Result<u64> {
+    tx.execute(END_KEYS, &[&account, &now_ms]).await
 }
 
 /// Ends the sessions of an account on the Users Cloud and of the portal, except one of the portal.

@@ -14,6 +14,7 @@ use super::audit;
 use super::db::UsersDb;
 use super::group_settings::hold_group;
 use super::messages::{self, HealthMessage};
+use super::recovery_codes;
 use crate::engine::{Tx, Work};
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
@@ -215,6 +216,7 @@ async fn erase_account(tx: &Tx<'_>, account: &AccountId, message: &HealthMessage
         ("users_sessions".to_owned(), tx.execute(DELETE_SESSIONS, &[&account]).await?),
         ("portal_sessions".to_owned(), tx.execute(DELETE_PORTAL_SESSIONS, &[&account]).await?),
     ]);
+    recovery_codes::remove(tx, account).await?;
     tx.put(DELETE_TOTP, &[&account]).await?;
     if tx.execute(DELETE_ACCOUNT, &[&account]).await? == 0 {
         return Err(StoreError::Gone("account"));

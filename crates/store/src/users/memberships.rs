@@ -8,7 +8,7 @@ use super::db::UsersDb;
 use super::group_settings::{EffectiveSettings, hold_group};
 use super::groups::{Group, group_columns, read_group};
 use super::messages::HealthMessage;
-use crate::engine::{Columns, Row};
+use crate::engine::{Columns, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
 use crate::ids::{AccountId, ApiKeyId, GroupCode, PatientId};
@@ -200,7 +200,7 @@ impl UsersDb {
                     return Ok(MemberRemoval::NoMember);
                 }
                 // After the group is held: of two managers who remove each other at once, the second stays.
-                if tx.query_opt(OTHER_MANAGER, &[&account, &group_code], |_| Ok(())).await?.is_none() {
+                if !has_other_manager(tx, &account, &group_code).await? {
                     return Ok(MemberRemoval::LastManager);
                 }
                 tx.put(REMOVE, &[&account, &group_code]).await?;
@@ -276,4 +276,9 @@ impl UsersDb {
             })
             .await
     }
+}
+
+/// Returns whether a group has a member in force who manages it, other than an account.
+pub(super) async fn has_other_manager(tx: &Tx<'_>, account: &AccountId, group: &GroupCode) -> Result<bool> {
+    Ok(tx.query_opt(OTHER_MANAGER, &[&account, &group], |_| Ok(())).await?.is_some())
 }

@@ -18,6 +18,8 @@ mod patients;
 #[cfg(any(test, feature = "planned-failures"))]
 mod planned_damage;
 mod portal_sessions;
+mod recovery_codes;
+mod role_changes;
 mod sessions;
 mod signing_keys;
 mod totp;
@@ -38,8 +40,9 @@ pub use messages::{HealthMessage, PendingHealthMessage};
 pub use oauth::{Consent, OauthClient};
 pub use patients::{Activation, NewPatientPassword, Patient, PersonChange};
 pub use portal_sessions::{PortalHolder, PortalSession};
-pub use sessions::Session;
-pub use totp::Totp;
+pub use role_changes::RoleChange;
+pub use sessions::{Session, SessionHolder};
+pub use totp::{Totp, TotpConfirmation, UsedFactor};
 
 /// Every statement on this database, for the test that prepares each on both engines.
 #[cfg(test)]
@@ -62,6 +65,8 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         patients::TEXTS,
         planned_damage::TEXTS,
         portal_sessions::TEXTS,
+        recovery_codes::TEXTS,
+        role_changes::TEXTS,
         sessions::TEXTS,
         totp::TEXTS,
         crate::signing_key::TEXTS,

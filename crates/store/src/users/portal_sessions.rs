@@ -5,7 +5,7 @@ use boxed_futures::boxed_futures;
 use super::audit::Audit;
 use super::db::UsersDb;
 use super::sessions::hold_account;
-use super::totp;
+use super::totp::{UsedFactor, use_factor};
 use crate::engine::row::Columns;
 use crate::error::Result;
 use crate::ids::{AccountId, PortalSessionId};
@@ -80,14 +80,14 @@ sql! {
 
 #[boxed_futures]
 impl UsersDb {
-    /// Adds a session and writes the login's entries. `totp_step` is the step of the code that was given, which is
+    /// Adds a session and writes the login's entries. `factor` is what was given as the second factor, which is
     /// thereby used up. False, and nothing is written, when the password is not the one of this hash any more, the
     /// account is disabled, the code was used before, or a second factor was set up meanwhile.
     pub async fn add_portal_session(
         &self,
         session: PortalSession,
         password_hash: &str,
-        totp_step: Option<i64>,
+        factor: UsedFactor,
         audit: Audit,
     ) -> Result<bool> {
         let password_hash = password_hash.to_owned();
@@ -96,7 +96,7 @@ impl UsersDb {
                 // Held with the password that the login has checked: one that was changed meanwhile has ended sessions
                 // that this one would escape.
                 if !hold_account(tx, &session.account, &password_hash).await?
-                    || !totp::use_step(tx, &session.account, totp_step).await?
+                    || !use_factor(tx, &session.account, &factor).await?
                 {
                     return Ok(false);
                 }

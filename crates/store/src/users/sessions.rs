@@ -8,8 +8,9 @@ use boxed_futures::boxed_futures;
 use super::audit::Audit;
 use super::db::UsersDb;
 use super::messages::HealthMessage;
-use super::totp::use_step;
+use super::totp::{UsedFactor, use_factor};
 use crate::engine::Tx;
+use crate::engine::row::Columns;
 use crate::error::Result;
 use crate::ids::{AccountId, FamilyId, PatientId, SessionId, UserId};
 use crate::refresh::{Refreshed, Successor, TokenTimes, verdict};
@@ -45,10 +46,27 @@ impl Session {
     }
 }
 
+/// A session and what its owner has to do first, as one look-up returns it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionHolder {
+    /// The session.
+    pub session: Session,
+    /// Whether staff or an operator chose the owner's password.
+    pub must_change_password: bool,
+}
+
 record! {
-    session_columns!("s."), read_session(row) -> Session {
+    session_columns!("s."), read_session(columns) -> Session {
         id, owner, family, first_issued_ms, issued_ms, expires_ms, refresh_until_ms, replaced_ms,
         ended_ms = "COALESCE(s.ended_ms, f.ended_ms)",
+    }
+}
+
+record! {
+    holder_columns!("s."), read_holder(row) -> SessionHolder {
+        session <- session_columns!(read_session),
+        must_change_password = "(EXISTS (SELECT 1 FROM patient p WHERE p.uuid = s.owner AND p.must_change_password)
+            OR EXISTS (SELECT 1 FROM account a WHERE a.uuid = s.owner AND a.must_change_password))",
     }
 }
 
@@ -60,6 +78,8 @@ sql! {
     ADD = "INSERT INTO session (id, owner, family, first_issued_ms, issued_ms, expires_ms, refresh_until_ms,
         replaced_ms, ended_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
     FIND = concat!("SELECT ", session_columns!(), " FROM session s JOIN session f ON f.id = s.family WHERE s.id = $1");
+    /// The person's row says it and not the session's: a session of before a change is ended anyway.
+    HOLDER = concat!("SELECT ", holder_columns!(), " FROM session s JOIN session f ON f.id = s.family WHERE s.id = $1");
     HOLD = "UPDATE session SET replaced_ms = replaced_ms WHERE id = $1";
     REPLACE = "UPDATE session SET replaced_ms = $2 WHERE id = $1 AND replaced_ms IS NULL";
     END = "UPDATE session SET ended_ms = $2 WHERE id = $1 AND ended_ms IS NULL";
@@ -79,7 +99,7 @@ impl UsersDb {
                     return Ok(false);
                 }
                 if let User::Account(account, _) = &owner
-                    && !use_step(tx, account, None).await?
+                    && !use_factor(tx, account, &UsedFactor::None).await?
                 {
                     return Ok(false);
                 }
@@ -108,6 +128,12 @@ impl UsersDb {
     pub async fn session(&self, id: &SessionId) -> Result<Option<Session>> {
         let id = id.clone();
         self.db.look_up(async move |tx| find(tx, &id).await).await
+    }
+
+    /// Returns the session with this identity, ended or not, and whether its owner has to change the password first.
+    pub async fn session_holder(&self, id: &SessionId) -> Result<Option<SessionHolder>> {
+        let id = id.clone();
+        self.db.look_up(async move |tx| tx.query_opt(HOLDER, &[&id], read_holder).await).await
     }
 
     /// Replaces a token by its successor. A token that was replaced no longer than `grace_ms` ago may be replaced
@@ -195,7 +221,7 @@ pub(super) async fn hold_account(tx: &Tx<'_>, account: &AccountId, password_hash
 }
 
 async fn find(tx: &Tx<'_>, id: &SessionId) -> Result<Option<Session>> {
-    tx.query_opt(FIND, &[&id], read_session).await
+    tx.query_opt(FIND, &[&id], |row| read_session(&mut Columns::of(row))).await
 }
 
 async fn add(tx: &Tx<'_>, session: &Session) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use boxed_futures::boxed_futures;
 use runtime::HashMap;
-use store::{ApiKey, ApiKeyId, GroupCode, NewPassword};
+use store::{ApiKey, ApiKeyId, GroupCode, NewPassword, TotpConfirmation};
 
 use super::session::PortalCaller;
 use crate::core::error::{PlatformError, Result};
@@ -105,20 +105,22 @@ impl Identity {
         Ok(NewTotp { secret, otpauth_url: address.into() })
     }
 
-    /// Confirms a second factor by a code, which is thereby used up. Other sessions of the account, on the Users Cloud as
-    /// well, end: nobody has given a code for them.
-    pub async fn confirm_totp(&self, caller: &PortalCaller, code: &str, address: &str) -> Result<()> {
+    /// Confirms a second factor by a code, which is thereby used up; answers its recovery codes, which cannot be read
+    /// again. Other sessions of the account, on the Users Cloud as well, end: nobody has given a code for them.
+    pub async fn confirm_totp(&self, caller: &PortalCaller, code: &str, address: &str) -> Result<Vec<String>> {
         let waiting = self.core.users().totp(&caller.account).await?.filter(|totp| totp.confirmed_ms.is_none());
         let waiting = waiting.ok_or(PlatformError::NotFound("second factor"))?;
         let step = self.check_totp(&caller.account, &waiting, code, address)?;
         let step = step.ok_or_else(|| PlatformError::invalid("code", "is not the present code"))?;
-        if !self.core.users().confirm_totp(&caller.account, step, &caller.session_id, self.core.now_ms()).await? {
+        let new = self.new_recovery_codes(&caller.account);
+        let shown = TotpConfirmation { step, recovery_codes: new.hashes, kept_session: caller.session_id.clone() };
+        if !self.core.users().confirm_totp(&caller.account, shown, self.core.now_ms()).await? {
             return Err(PlatformError::NotFound("second factor"));
         }
-        Ok(())
+        Ok(new.shown)
     }
 
-    /// Removes the second factor of somebody who knows the password.
+    /// Removes the second factor, and its recovery codes, of somebody who knows the password.
     pub async fn remove_totp(&self, caller: &PortalCaller, password: &str, address: &str) -> Result<()> {
         self.check_own_password(caller, "password", password, address).await?;
         if !self.core.users().remove_totp(&caller.account).await? {
@@ -127,7 +129,8 @@ impl Identity {
         Ok(())
     }
 
-    async fn check_own_password(
+    /// Invalid, of a field, unless the password is the caller's.
+    pub(super) async fn check_own_password(
         &self,
         caller: &PortalCaller,
         field: &str,

@@ -2,6 +2,7 @@
 
 mod account;
 mod clients;
+mod recovery_codes;
 mod session;
 mod totp;
 

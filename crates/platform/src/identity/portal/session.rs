@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use boxed_futures::boxed_futures;
 use sha2::{Digest, Sha256};
-use store::{Account, AccountId, PortalHolder, PortalSession, PortalSessionId, Role};
+use store::{Account, AccountId, PortalHolder, PortalSession, PortalSessionId, Role, UsedFactor};
 
 use crate::core::access::{Entrance, Researcher};
 use crate::core::error::{PlatformError, Result};
@@ -28,7 +28,7 @@ pub struct NewPortalLogin {
     pub email: String,
     /// Its password.
     pub password: String,
-    /// A code of its second factor, where it has one.
+    /// A code of its second factor, or a recovery code, where it has one.
     pub totp: Option<String>,
     /// Whether the session only reads and is not locked when nobody uses it.
     pub wall_display: bool,
@@ -95,7 +95,7 @@ impl PortalCaller {
     /// Forbidden until the caller has chosen a password of their own.
     pub fn require_own_password(&self) -> Result<()> {
         if self.must_change_password {
-            return Err(PlatformError::Forbidden("the password has to be changed first"));
+            return Err(PlatformError::PasswordChangeRequired);
         }
         Ok(())
     }
@@ -142,13 +142,13 @@ impl Identity {
         };
         // A patient has no studies to look at; that the patient exists is not said here.
         let Found::Account(account) = &found else { return Ok(PortalLogin::Refused) };
-        let totp_step = match self.core.users().totp(&account.uuid).await?.filter(|totp| totp.confirmed_ms.is_some()) {
-            None => None,
+        let factor = match self.core.users().totp(&account.uuid).await?.filter(|totp| totp.confirmed_ms.is_some()) {
+            None => UsedFactor::None,
             Some(totp) => {
                 // After the password: the question for a code says that the password was right, and nothing before it.
                 let Some(code) = &login.totp else { return Ok(PortalLogin::TotpRequired) };
-                match self.check_totp(&account.uuid, &totp, code, address)? {
-                    Some(step) => Some(step),
+                match self.check_factor(&account.uuid, &totp, code, address).await? {
+                    Some(factor) => factor,
                     None => return Ok(PortalLogin::Refused),
                 }
             }
@@ -156,12 +156,8 @@ impl Identity {
         let cookie = URL_SAFE_NO_PAD.encode(self.core.random_bytes::<32>());
         let session = self.new_portal_session(account, &cookie, &login, address);
         let entry = self.login_entry(&found);
-        let begun = self.core.users().add_portal_session(
-            session,
-            &account.password_hash,
-            totp_step,
-            self.core.audit(vec![entry]),
-        );
+        let begun =
+            self.core.users().add_portal_session(session, &account.password_hash, factor, self.core.audit(vec![entry]));
         // The transaction has found another password or a used code: both changed while this login was checked.
         if !begun.await? {
             return Ok(PortalLogin::Refused);

@@ -4,9 +4,10 @@
 
 use aws_lc_rs::aead::{Aad, NONCE_LEN, Nonce};
 use boxed_futures::boxed_futures;
-use store::{AccountId, Totp};
+use store::{AccountId, Totp, UsedFactor};
 use totp_rs::{Algorithm, Builder, Secret};
 
+use super::recovery_codes::{self, guesses_of};
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
 
@@ -28,6 +29,21 @@ impl Identity {
         Ok((secret.to_base32(), [&nonce[..], &sealed].concat()))
     }
 
+    /// Returns what was given as the second factor of an account, a code of the app or a recovery code; `None` when it is
+    /// not right or was used before.
+    pub(super) async fn check_factor(
+        &self,
+        account: &AccountId,
+        totp: &Totp,
+        code: &str,
+        address: &str,
+    ) -> Result<Option<UsedFactor>> {
+        match recovery_codes::read(code) {
+            Some(code) => self.check_recovery_code(account, &code, address).await,
+            None => Ok(self.check_totp(account, totp, code, address)?.map(UsedFactor::Step)),
+        }
+    }
+
     /// Returns the step that a code of an account is of; `None` when it is not right or was used before. Guessing is
     /// slowed like guessing of passwords, and counted apart from it: here the password was right.
     pub(super) fn check_totp(
@@ -37,7 +53,7 @@ impl Identity {
         code: &str,
         address: &str,
     ) -> Result<Option<i64>> {
-        let name = format!("totp {account}");
+        let name = guesses_of(account);
         self.check_backoff(&name, address)?;
         let secret = self.open_totp_secret(account, &totp.sealed_secret).inspect_err(|_| {
             tracing::warn!("a second factor cannot be opened; `admin remove-second-factor` takes it away");
@@ -80,8 +96,8 @@ impl Identity {
 fn unreadable() -> PlatformError {
     PlatformError::Conflict {
         code: "second_factor_unreadable",
-        message: "the second factor cannot be read with the master key of this server; an operator takes it away with \
-                  `pulseward admin remove-second-factor`, and the password alone signs in then",
+        message: "the second factor cannot be read with the master key of this server; sign in with a recovery code, \
+                  or an operator takes it away with `pulseward admin remove-second-factor`, and the password alone signs in then",
     }
 }
 

@@ -63,3 +63,4 @@ export const client = (id: string) => `${clients()}/${part(id)}`;
 export const sessions = () => `${PORTAL}/sessions`;
 export const sessionById = (id: string) => `${sessions()}/${part(id)}`;
 export const totp = () => `${PORTAL}/totp`;
+export const recoveryCodes = () => `${totp()}/recovery-codes`;

@@ -217,3 +217,8 @@ export interface PortalSession {
   current: boolean;
   wall_display: boolean;
 }
+
+/** Shown once: each signs in once in the place of a code of the app. */
+export interface RecoveryCodes {
+  recovery_codes: string[];
+}

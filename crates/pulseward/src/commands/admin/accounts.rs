@@ -1,9 +1,9 @@
-//! Accounts: create, list, subscription, password, second factor, disable, enable.
+//! Accounts: create, list, subscription, password, role, second factor, disable, enable.
 
 use clap::{Args, ValueEnum};
 use platform::{NewAccount, Platform, SubscriptionStart};
 use serde_json::{Value, json};
-use store::Role;
+use store::{GroupCode, Role, RoleChange};
 
 use super::operate::Operate;
 use super::password::PasswordSource;
@@ -19,6 +19,16 @@ enum RoleName {
     Hcp,
     /// Runs the service
     Admin,
+}
+
+impl From<RoleName> for Role {
+    fn from(name: RoleName) -> Self {
+        match name {
+            RoleName::Researcher => Role::Researcher,
+            RoleName::Hcp => Role::Hcp,
+            RoleName::Admin => Role::Admin,
+        }
+    }
 }
 
 /// Create an account; prints its password, which cannot be read again
@@ -47,11 +57,7 @@ impl Operate for CreateAccount {
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
         let new = NewAccount {
             email: self.email,
-            role: match self.role {
-                RoleName::Researcher => Role::Researcher,
-                RoleName::Hcp => Role::Hcp,
-                RoleName::Admin => Role::Admin,
-            },
+            role: self.role.into(),
             first_name: self.first_name,
             last_name: self.last_name,
             password: self.password.read()?,
@@ -127,6 +133,39 @@ impl Operate for ResetPassword {
         let password = platform.identity.reset_account_password(&account, self.password.read()?).await?;
         Ok(json!({"email": account.email, "password": password}))
     }
+}
+
+/// Give an account another role, which ends its sessions, API keys and health tokens
+#[derive(Args)]
+pub struct ChangeRole {
+    /// Address of the account
+    #[arg(long, value_name = "E")]
+    account: String,
+    /// What the account may do from then on
+    #[arg(long, value_enum)]
+    role: RoleName,
+}
+
+impl Operate for ChangeRole {
+    async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
+        let account = platform.identity.account_by_email(&self.account).await?;
+        let role = Role::from(self.role);
+        let ended_keys = match platform.identity.change_role(&account, role).await? {
+            RoleChange::Changed { ended_keys } => ended_keys,
+            RoleChange::Unchanged => 0,
+            RoleChange::LastManager(studies) => return Err(last_manager(&account.email, &studies)),
+        };
+        Ok(json!({"email": account.email, "role": role, "ended_api_keys": ended_keys}))
+    }
+}
+
+/// Returns why a role stays, and what to do about it.
+fn last_manager(email: &str, studies: &[GroupCode]) -> Failure {
+    let studies: Vec<&str> = studies.iter().map(GroupCode::as_str).collect();
+    Failure::Other(format!(
+        "{email} is the only one who manages {}: make another researcher or administrator a member first",
+        studies.join(", ")
+    ))
 }
 
 /// Remove the second factor of an account whose owner has lost it: the password alone signs in until another is set up

@@ -165,8 +165,9 @@ test("a wrong current password is reported at its field, and what was typed stay
 
 test("the second factor counts after its first code, blanks or not", async () => {
   server.on("POST", "/portal/api/totp", () => ({ secret: "ABC", otpauth_url: "otpauth://totp/x?secret=ABC" }));
-  server.on("PUT", "/portal/api/totp", () => undefined);
+  server.on("PUT", "/portal/api/totp", () => ({ recovery_codes: ["gayt-emzu-gu3d-oobz", "aaaa-bbbb-cccc-dddd"] }));
   server.on("GET", "/portal/session", () => sessionOf("ada", { totp: true }));
+  server.on("GET", "/portal/api/totp/recovery-codes", () => ({ left: 2 }));
   await show(<SecurityPart />);
   await screen.press("Set up");
   assert.equal(screen.all("svg.qr").length, 1);
@@ -175,7 +176,42 @@ test("the second factor counts after its first code, blanks or not", async () =>
   dialog.dispatchEvent(new Event("submit", { bubbles: true, cancelable: true }));
   await settle();
   assert.deepEqual(sent("PUT").at(-1)!.body, { code: "123456" });
+  assert.match(screen.text, /gayt-emzu-gu3d-oobz.*aaaa-bbbb-cccc-dddd/s);
+  assert.equal(screen.all("[aria-label=Close]").length, 0, "they are put away by their own button only");
+  await screen.press("I have kept them");
+  await settle();
   assert.equal(screen.all("dialog").length, 0);
+  assert.match(screen.text, /2 recovery codes are left/);
+});
+
+test("new recovery codes are made with the password, and asked for when few are left", async () => {
+  let left = 3;
+  server.on("GET", "/portal/session", () => sessionOf("ada", { totp: true }));
+  server.on("GET", "/portal/api/totp/recovery-codes", () => ({ left }));
+  await enter(server, "ada", { totp: true });
+  await show(<SecurityPart />);
+  assert.match(screen.text, /Make new recovery codes/);
+  await screen.press("New recovery codes");
+  await screen.type("Password", "not mine");
+  server.on("POST", "/portal/api/totp/recovery-codes", () =>
+    refusal(422, "invalid", { errors: { password: ["is not the present password"] } }),
+  );
+  const submit = async () => {
+    screen.one("dialog form").dispatchEvent(new Event("submit", { bubbles: true, cancelable: true }));
+    await settle();
+  };
+  await submit();
+  assert.match(screen.text, /is not the present password/);
+  server.on("POST", "/portal/api/totp/recovery-codes", () => ({ recovery_codes: ["gayt-emzu-gu3d-oobz"] }));
+  await screen.type("Password", "mine");
+  await submit();
+  assert.deepEqual(sent("POST").at(-1)!.body, { password: "mine" });
+  assert.match(screen.text, /gayt-emzu-gu3d-oobz/);
+  left = 10;
+  await screen.press("I have kept them");
+  await settle();
+  assert.match(screen.text, /10 recovery codes are left/);
+  assert.equal(screen.text.includes("Make new recovery codes"), false);
 });
 
 test("a session elsewhere is ended, this one is left", async () => {

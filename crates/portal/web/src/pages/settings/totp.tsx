@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import { call } from "../../api/client";
 import * as paths from "../../api/paths";
 import { refreshSession, useOwnSession } from "../../api/session";
+import type { RecoveryCodes } from "../../api/types";
 import { useAction } from "../../api/use_action";
 import { Badge, Notice } from "../../design/badge";
 import { Button } from "../../design/button";
@@ -14,6 +15,7 @@ import { TextField } from "../../design/field";
 import { Panel } from "../../design/page_head";
 import { QrCode } from "../../design/qr_code";
 import { toast } from "../../design/toast";
+import { RecoveryCodesRow, ShownOnce } from "./recovery_codes";
 
 interface Secret {
   secret: string;
@@ -23,6 +25,7 @@ interface Secret {
 export function TotpPanel() {
   const { totp } = useOwnSession();
   const [secret, setSecret] = useState<Secret | null>(null);
+  const [codes, setCodes] = useState<string[] | null>(null);
   const [removing, setRemoving] = useState(false);
   const begin = useAction(async () => setSecret(await call<Secret>("POST", paths.totp())));
   return (
@@ -38,19 +41,30 @@ export function TotpPanel() {
         )}
       </div>
       {begin.failed && <p class="bad-text">{begin.failed}</p>}
-      {secret && <SetUp secret={secret} onClose={() => setSecret(null)} />}
+      {/* Not before its codes are put away: counting them meanwhile would read them for nothing. */}
+      {totp && !codes && <RecoveryCodesRow />}
+      {secret && <SetUp secret={secret} onClose={() => setSecret(null)} onMade={setCodes} />}
+      {codes && <ShownOnce codes={codes} onClose={() => setCodes(null)} />}
       {removing && <TurnOff onClose={() => setRemoving(false)} />}
     </Panel>
   );
 }
 
-function SetUp({ secret, onClose }: { secret: Secret; onClose: () => void }) {
+interface SetUpProps {
+  secret: Secret;
+  onClose: () => void;
+  onMade: (codes: string[]) => void;
+}
+
+function SetUp({ secret, onClose, onMade }: SetUpProps) {
   const [code, setCode] = useState("");
   const confirm = useAction(async () => {
-    await call("PUT", paths.totp(), { code: code.replace(/\s/g, "") });
+    const { recovery_codes } = await call<RecoveryCodes>("PUT", paths.totp(), { code: code.replace(/\s/g, "") });
+    // Before anything else can fail: nobody can read them again.
+    onMade(recovery_codes);
+    onClose();
     await refreshSession();
     toast("Second factor is on");
-    onClose();
   });
   const foot = (
     <>

@@ -23,6 +23,7 @@ export function SignIn({ because }: { because: keyof typeof WHY }) {
   const [password, setPassword] = useState("");
   const [totp, setTotp] = useState("");
   const [asksTotp, setAsksTotp] = useState(false);
+  const [recovering, setRecovering] = useState(false);
   const [wall, setWall] = useState(false);
   const [busy, setBusy] = useState(false);
   const [failed, setFailed] = useState<string | null>(null);
@@ -55,7 +56,11 @@ export function SignIn({ because }: { because: keyof typeof WHY }) {
     if (code === "totp_required" && !asksTotp) return setAsksTotp(true);
     if (error instanceof ApiError && error.status === 429) return setWaitS(error.retryAfterS ?? 60);
     if (code === "invalid_credentials" && asksTotp)
-      setFailed("The password or the code is not right. Codes change every 30 seconds.");
+      setFailed(
+        recovering
+          ? "The password or the recovery code is not right. Each works once."
+          : "The password or the code is not right. Codes change every 30 seconds.",
+      );
     else setFailed(explain(error));
     setTotp("");
   };
@@ -86,7 +91,25 @@ export function SignIn({ because }: { because: keyof typeof WHY }) {
             value={password}
             onValue={setPassword}
           />
-          {asksTotp && <CodeField value={totp} onValue={setTotp} />}
+          {asksTotp && (
+            <>
+              {recovering ? (
+                <RecoveryField value={totp} onValue={setTotp} />
+              ) : (
+                <CodeField value={totp} onValue={setTotp} />
+              )}
+              <Button
+                kind="quiet"
+                small
+                onClick={() => {
+                  setRecovering(!recovering);
+                  setTotp("");
+                }}
+              >
+                {recovering ? "Use the app" : "Use a recovery code"}
+              </Button>
+            </>
+          )}
           <CheckField
             label="Wall display"
             hint="View only, and not locked when nobody touches it."
@@ -104,6 +127,21 @@ export function SignIn({ because }: { because: keyof typeof WHY }) {
         <p class="small faint">No account? Your administrator makes one.</p>
       </main>
     </div>
+  );
+}
+
+function RecoveryField({ value, onValue }: { value: string; onValue: (value: string) => void }) {
+  return (
+    <TextField
+      label="Recovery code"
+      name="recovery-code"
+      autocomplete="off"
+      required
+      autofocus
+      hint="Sixteen letters and digits that you kept when you set the app up. Each works once."
+      value={value}
+      onValue={onValue}
+    />
   );
 }
 

@@ -68,6 +68,19 @@ test("the code is asked for when the account wants one, and sent without blanks"
   assert.deepEqual(sent().at(-1), { email: "a", password: "b", totp: "123456" });
 });
 
+test("a recovery code is sent in the place of the six digits", async () => {
+  refuse(401, "totp_required");
+  await tryWith("a", "b");
+  await screen.press("Use a recovery code");
+  await screen.type("Recovery code", "gayt-emzu-gu3d-oobz");
+  refuse(401, "invalid_credentials");
+  await screen.submit();
+  assert.deepEqual(sent().at(-1), { email: "a", password: "b", totp: "gayt-emzu-gu3d-oobz" });
+  assert.match(told(), /recovery code is not right/);
+  await screen.press("Use the app");
+  assert.equal(screen.field("Code from your authenticator app").value, "");
+});
+
 test("a wrong code is taken out of its field, the rest stays", async () => {
   refuse(401, "totp_required");
   await tryWith("a", "b");
