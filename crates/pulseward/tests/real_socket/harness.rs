@@ -218,6 +218,12 @@ impl Researcher {
         researcher
     }
 
+    /// A researcher whose key is all that is known.
+    pub fn with_key(url: &str, key: &str, group: &str) -> Self {
+        let http = reqwest::Client::builder().pool_max_idle_per_host(0).build().unwrap();
+        Researcher { http, url: url.to_owned(), key: key.to_owned(), group: group.to_owned() }
+    }
+
     /// The same researcher at a service that has moved.
     pub fn at(&mut self, url: &str) {
         url.clone_into(&mut self.url);

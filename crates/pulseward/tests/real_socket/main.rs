@@ -18,6 +18,7 @@ mod documented;
 mod entrances;
 mod erasure;
 mod exports;
+mod formats;
 mod forms;
 mod guides;
 mod harness;

@@ -95,6 +95,31 @@ impl Postgres {
         String::from_utf8_lossy(&dumped.stdout).into_owned()
     }
 
+    /// Everything that makes the database again, as statements: tables, indexes, rows.
+    ///
+    /// # Panics
+    /// When the server's own program for it fails.
+    pub fn statements_of_all(&self) -> String {
+        let arguments = ["--inserts", "--no-owner", "--no-privileges", &self.url];
+        let dumped = Command::new(Self::cluster().programs.join("pg_dump")).args(arguments).output();
+        let dumped = dumped.unwrap_or_else(|error| panic!("pg_dump: {error}"));
+        assert!(dumped.status.success(), "{}", String::from_utf8_lossy(&dumped.stderr));
+        String::from_utf8_lossy(&dumped.stdout).into_owned()
+    }
+
+    /// Carries out the statements of a file, such as those of [`Postgres::statements_of_all`].
+    ///
+    /// # Panics
+    /// When one fails.
+    pub fn execute_file(&self, file: &Path) {
+        let psql = Command::new(Self::cluster().programs.join("psql"))
+            .args(["-X", "-q", "-o", "/dev/null", "-v", "ON_ERROR_STOP=1", "-f"])
+            .arg(file)
+            .arg(&self.url)
+            .output();
+        check("psql", psql).unwrap_or_else(|error| panic!("{error}"));
+    }
+
     /// Lets the server log every statement of this database, on connections that are opened from now on.
     ///
     /// # Panics

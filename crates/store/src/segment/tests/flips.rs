@@ -6,7 +6,7 @@ use object_store::path::Path;
 use vitals::block::Block;
 use vitals::registry::DataType;
 
-use super::fixtures::channel_samples;
+use super::formats::channel_samples;
 use super::{objects, write};
 use crate::error::{Result, StoreError};
 use crate::objects::Objects;

@@ -1,7 +1,7 @@
 //! Files of every stored format that was ever written are kept and must be read for ever.
 //!
-//! The files of the format at hand were written by `write_fixtures`; when the format changes, it gets a new number in
-//! the name, and the old files stay.
+//! `UPDATE_FIXTURES=1` writes those of the format at hand again, as long as no release has written it; when the format
+//! changes after that, it gets a new number in the name, and the old files stay.
 
 use std::path::PathBuf;
 
@@ -11,19 +11,18 @@ use vitals::block::{Block, Cells};
 use vitals::registry::{Channel, DataType, NULL};
 use vitals::zone::ZoneRuns;
 
+use super::repeated::sent_twice;
 use super::{objects, open, read, simplified, write};
 use crate::random_blocks::DAY_START_US;
 use crate::segment::WrittenSegment;
 
+/// What to do when a file is not read.
+const RULE: &str = "is not read any more as what was sealed. Do not write it again once a release has written its format: \
+    give the change a new format number (docs/database.md, \"What is frozen\") and keep the reader of this one.";
 const KEPT: [DataType; 4] = [DataType::Ppg2, DataType::Ecg, DataType::Activity, DataType::Tests];
 
 /// The formats that were ever written; the last is the one at hand.
 const FORMATS: [u8; 2] = [1, 2];
-
-fn file_of(format: u8, data_type: DataType) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-    folder.join(format!("segment-{format}-{}.parquet", data_type.name()))
-}
 
 /// Returns what the files hold, made of integers only so that it is the same everywhere.
 fn samples(data_type: DataType) -> Vec<Block> {
@@ -62,32 +61,40 @@ pub(super) fn channel_samples(data_type: DataType, channel_cells: &[i32], rows: 
     simplified(block)
 }
 
+/// Returns the files of a format with what they hold.
+fn kept(format: u8) -> Vec<(PathBuf, Vec<Block>)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let file = |name: &str| folder.join(format!("segment-{format}-{name}.parquet"));
+    let mut kept: Vec<_> = KEPT.map(|data_type| (file(data_type.name()), samples(data_type))).into();
+    if format > 1 {
+        kept.push((file("ecg-twice"), vec![sent_twice(300, &[])]));
+    }
+    kept
+}
+
 #[tokio::test]
-async fn kept_files_are_read() {
-    let kept = FORMATS.into_iter().flat_map(|format| KEPT.map(|data_type| (format, data_type)));
-    for (format, data_type) in kept {
-        let file = std::fs::read(file_of(format, data_type)).unwrap();
-        let objects = objects();
-        let bytes = file.len() as u64;
-        let path = "kept.parquet".to_owned();
-        objects.store.put(&Path::parse(&path).unwrap(), bytes::Bytes::from(file).into()).await.unwrap();
+async fn sealed_files_of_every_format_are_read() {
+    if std::env::var_os("UPDATE_FIXTURES").is_some() {
+        write_kept().await;
+    }
+    for (file, blocks) in FORMATS.into_iter().flat_map(kept) {
+        let bytes = std::fs::read(&file).unwrap();
+        let (objects, data_type) = (objects(), blocks[0].data_type);
+        let (size, path) = (bytes.len() as u64, "kept.parquet".to_owned());
+        objects.store.put(&Path::parse(&path).unwrap(), bytes::Bytes::from(bytes).into()).await.unwrap();
         let sha256 = String::new();
-        let kept = WrittenSegment { path, bytes, rows: 0, sha256, first_us: 0, last_us: 0, tail: None };
+        let kept = WrittenSegment { path, bytes: size, rows: 0, sha256, first_us: 0, last_us: 0, tail: None };
         let reader = open(&objects, data_type, &kept).await;
-        assert_eq!(read(&reader, i64::MIN, i64::MAX, None).await, samples(data_type), "{format} {}", data_type.name());
+        assert_eq!(read(&reader, i64::MIN, i64::MAX, None).await, blocks, "{} {RULE}", file.display());
     }
 }
 
-/// Writes the files of the format at hand: `cargo test -p store write_fixtures -- --ignored`.
-#[tokio::test]
-#[ignore = "writes into the source tree, and only once for each format"]
-async fn write_fixtures() {
-    for data_type in KEPT {
+/// Writes the files of the format at hand.
+async fn write_kept() {
+    for (file, blocks) in kept(FORMATS[FORMATS.len() - 1]) {
         let objects = objects();
-        let written = write(&objects, data_type, 1, vec![samples(data_type)]).await;
+        let written = write(&objects, blocks[0].data_type, 1, vec![blocks]).await;
         let object = objects.store.get(&Path::parse(&written.path).unwrap()).await.unwrap();
-        let file = file_of(FORMATS[FORMATS.len() - 1], data_type);
-        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, object.bytes().await.unwrap()).unwrap();
     }
 }

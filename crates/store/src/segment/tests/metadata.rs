@@ -8,7 +8,7 @@ use parquet::file::statistics::Statistics;
 use vitals::block::Block;
 use vitals::registry::{DataType, NULL};
 
-use super::fixtures::channel_samples;
+use super::formats::channel_samples;
 use super::{objects, write};
 
 /// Returns the metadata of a file, and the times of its rows as they lie.

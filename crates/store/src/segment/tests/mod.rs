@@ -1,8 +1,8 @@
 //! Segments written and read back, their size, and the catalog.
 
 mod catalog;
-mod fixtures;
 mod flips;
+mod formats;
 mod metadata;
 mod repeated;
 mod round_trip;
