@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
+use vitals::instant;
 
 use super::Fields;
 use crate::error::ApiError;
@@ -139,7 +140,7 @@ impl<T: Body> FieldValue for Vec<T> {
 
 impl FieldValue for Option<Timestamp> {
     fn take(fields: &mut Fields, name: &str) -> Self {
-        let time = fields.text(name)?.parse().ok();
+        let time = instant::parse(&fields.text(name)?);
         if time.is_none() {
             fields.note(name, "must be a time as YYYY-MM-DDTHH:MM:SSZ");
         }
