@@ -30,6 +30,20 @@ const AT_LEAST_ONE: [(&str, &[&str]); 8] = [
     ("StudySettingsChange", &[]),
 ];
 
+/// Bodies of the interface specification: what they do not name is ignored. All others of JSON are closed.
+const OPEN: [&str; 6] =
+    ["AfRecordRange", "ExportRequest", "LoginRequest", "NewPassword", "StudyRequest", "TokenExchange"];
+
+/// Returns whether a body has fields that are ignored where there are not such.
+pub(super) fn is_open(body: &Value) -> bool {
+    json_body(body).is_some_and(|name| OPEN.contains(&name))
+}
+
+/// Returns the name of the schema of a JSON body.
+fn json_body(body: &Value) -> Option<&str> {
+    body["content"]["application/json"]["schema"]["$ref"].as_str()?.rsplit('/').next()
+}
+
 /// Completes the schemas of bodies.
 pub(super) fn complete(paths: &Value, schemas: &mut Map<String, Value>) {
     for name in names(paths, schemas) {
@@ -41,8 +55,64 @@ pub(super) fn complete(paths: &Value, schemas: &mut Map<String, Value>) {
         let rule = at_least_one(&fields_of(name, schemas), fields);
         add(name, rule, schemas);
     }
+    close(paths, schemas);
     add("LoginRequest", one_of_two("email", "code"), schemas);
     add("TokenRequest", by_grant(), schemas);
+}
+
+/// States of bodies, and of the objects in their lists, that they have no other fields.
+///
+/// What a body consists of becomes its own: a closed object cannot be composed of others, each of which would refuse the
+/// fields of the rest.
+fn close(paths: &Value, schemas: &mut Map<String, Value>) {
+    let operations = paths.as_object().into_iter().flat_map(Map::values).filter_map(Value::as_object);
+    let bodies = operations.flat_map(Map::values).filter_map(|operation| json_body(&operation["requestBody"]));
+    let mut closed: BTreeSet<String> =
+        bodies.filter(|name| *name != UPLOAD && !OPEN.contains(name)).map(str::to_owned).collect();
+    let in_lists = |name: &String| -> Vec<String> {
+        let fields = fields_of(name, schemas).into_iter().map(|(_, field)| field);
+        fields.flat_map(|field| references(&field["items"])).collect()
+    };
+    let elements: Vec<String> = closed.iter().flat_map(in_lists).collect();
+    closed.extend(elements);
+    for name in closed {
+        let (fields, required) = (fields_of(&name, schemas), required_of(&name, schemas));
+        let Some(Value::Object(schema)) = schemas.get_mut(&name) else { continue };
+        if schema.remove("allOf").is_some() {
+            schema.extend([("type".to_owned(), json!("object")), ("properties".to_owned(), Value::Object(fields))]);
+            if !required.is_empty() {
+                schema.insert("required".to_owned(), json!(required));
+            }
+        }
+        schema.insert("additionalProperties".to_owned(), json!(false));
+    }
+    // What nothing consists of any more.
+    let is_used = |name: &str, schemas: &Map<String, Value>| {
+        let others = schemas.iter().filter(|(other, _)| *other != name);
+        references(paths).iter().any(|used| used == name)
+            || others.flat_map(|(_, schema)| references(schema)).any(|used| used == name)
+    };
+    for part in PARTS {
+        if !is_used(part, schemas) {
+            schemas.remove(part);
+        }
+    }
+}
+
+/// Schemas that bodies consist of and that nothing else refers to, the outer ones first.
+const PARTS: [&str; 2] = ["OwnAttributes", "PersonalAttributes"];
+
+/// Returns the names of the fields that a schema and those that it consists of require.
+fn required_of(name: &str, schemas: &Map<String, Value>) -> BTreeSet<String> {
+    let Some(schema) = schemas.get(name) else { return BTreeSet::new() };
+    let mut required = BTreeSet::new();
+    for part in schema["allOf"].as_array().into_iter().flatten().chain([schema]) {
+        if let Some(referred) = part["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
+            required.extend(required_of(referred, schemas));
+        }
+        required.extend(part["required"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned));
+    }
+    required
 }
 
 fn add(name: &str, rule: Value, schemas: &mut Map<String, Value>) {
@@ -176,10 +246,7 @@ mod tests {
         let document = crate::document();
         let schemas = document["components"]["schemas"].as_object().expect("schemas");
         let names = names(&document["paths"], schemas);
-        assert!(
-            names.contains("Alarm") && names.contains("PersonalAttributes") && !names.contains("Sync"),
-            "{names:?}"
-        );
+        assert!(names.contains("Alarm") && names.contains("ProfileChange") && !names.contains("Sync"), "{names:?}");
         for name in &names {
             check(name, &schemas[name]);
         }

@@ -25,7 +25,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(export)).routes(routes!(strip))
 }
 
-body! {
+body! { of the specification:
     /// A range of time.
     #[schema(as = AfRecordRange)]
     struct AfRange {

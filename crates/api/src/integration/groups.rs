@@ -23,7 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 /// Pattern of a name, which is more than blanks. `\s` lacks one of them, U+0085.
 const NOT_BLANK: &str = r"^[^\x00]*[^\s\x00\x85][^\x00]*$";
 
-body! {
+body! { of the specification:
     /// A study to create.
     #[schema(as = StudyRequest)]
     struct NewStudy {
