@@ -145,6 +145,11 @@ impl Fields {
         text.unwrap_or_default()
     }
 
+    /// Returns whether a field is there and null.
+    pub fn is_null(&self, field: &str) -> bool {
+        self.values.get(field).is_some_and(Value::is_null)
+    }
+
     /// Returns a text that may be absent or null.
     pub fn text(&mut self, field: &str) -> Option<String> {
         match self.take(field)? {

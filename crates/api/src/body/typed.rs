@@ -2,7 +2,7 @@
 
 use axum::extract::{FromRequest, Request};
 use jiff::Timestamp;
-use platform::alternatives;
+use platform::{Change, alternatives};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use utoipa::openapi::RefOr;
@@ -145,6 +145,21 @@ impl FieldValue for Option<bool> {
 impl FieldValue for Option<Vec<String>> {
     fn take(fields: &mut Fields, name: &str) -> Self {
         fields.texts(name)
+    }
+}
+
+/// A field of a change: null takes away (RFC 7396).
+impl<T> FieldValue for Change<T>
+where
+    Option<T>: FieldValue,
+{
+    fn take(fields: &mut Fields, name: &str) -> Self {
+        let is_null = fields.is_null(name);
+        match <Option<T> as FieldValue>::take(fields, name) {
+            _ if is_null => Change::Removed,
+            Some(value) => Change::Set(value),
+            None => Change::Kept,
+        }
     }
 }
 

@@ -18,16 +18,15 @@ const UPLOAD: &str = "Sync";
 /// A field that changes nothing by itself: it goes along with another.
 const ALONG: &str = "password";
 
-/// Bodies that have to name at least one field; of these, or of all that they have.
-const AT_LEAST_ONE: [(&str, &[&str]); 8] = [
-    ("Alarm", &["below", "above"]),
-    ("BraceletChange", &[]),
-    ("NewsSettingsChange", &[]),
-    ("OwnProfileChange", &[]),
-    ("PatientFilingChange", &[]),
-    ("ProfileChange", &[]),
-    ("StudyChange", &[]),
-    ("StudySettingsChange", &[]),
+/// Changes, which have to name at least one field. Null names it too, and takes away.
+const CHANGES: [&str; 7] = [
+    "BraceletChange",
+    "NewsSettingsChange",
+    "OwnProfileChange",
+    "PatientFilingChange",
+    "ProfileChange",
+    "StudyChange",
+    "StudySettingsChange",
 ];
 
 /// Bodies of the interface specification: what they do not name is ignored. All others of JSON are closed.
@@ -51,10 +50,12 @@ pub(super) fn complete(paths: &Value, schemas: &mut Map<String, Value>) {
             complete_texts(schema);
         }
     }
-    for (name, fields) in AT_LEAST_ONE {
-        let rule = at_least_one(&fields_of(name, schemas), fields);
-        add(name, rule, schemas);
+    for name in CHANGES {
+        let goes_along = fields_of(name, schemas).contains_key(ALONG);
+        add(name, at_least_one(Some(ALONG).filter(|_| goes_along)), schemas);
     }
+    // One of the two limits, or both.
+    add("Alarm", json!({"if": {"properties": {"above": {"type": "null"}}}, "then": needs("below", "number")}), schemas);
     close(paths, schemas);
     add("LoginRequest", one_of_two("email", "code"), schemas);
     add("TokenRequest", by_grant(), schemas);
@@ -186,24 +187,12 @@ fn fields_of(name: &str, schemas: &Map<String, Value>) -> Map<String, Value> {
     fields
 }
 
-/// Returns the rule that one of these fields is there and not null: where all others are not, the last is.
-///
-/// Not as alternatives of what is required, of which generators make no type.
-fn at_least_one(fields: &Map<String, Value>, named: &[&str]) -> Value {
-    let counts = |name: &&String| if named.is_empty() { *name != ALONG } else { named.contains(&name.as_str()) };
-    let mut others: Vec<&String> = fields.keys().filter(counts).collect();
-    // The last is one whose values are of one kind, which can then be stated without the null.
-    let last = others.iter().rposition(|name| kind_of(&fields[*name]).is_some()).map(|at| others.remove(at));
-    let Some((last, kind)) = last.and_then(|last| Some((last, kind_of(&fields[last])?))) else { return Value::Null };
-    let nulls = others.into_iter().map(|name| (name.clone(), json!({"type": "null"})));
-    json!({"if": {"properties": nulls.collect::<Map<_, _>>()}, "then": needs(last, kind)})
-}
-
-/// Returns the kind of values besides null; `None` where there are several, or another schema says it.
-fn kind_of(schema: &Value) -> Option<&str> {
-    let kinds = schema["type"].as_array()?;
-    let mut kinds = kinds.iter().filter_map(Value::as_str).filter(|kind| *kind != "null");
-    kinds.next().filter(|_| kinds.next().is_none())
+/// Returns the rule that a field is there, next to the one that goes along with another.
+fn at_least_one(along: Option<&str>) -> Value {
+    match along {
+        None => json!({"minProperties": 1}),
+        Some(along) => json!({"minProperties": 1, "if": {"required": [along]}, "then": {"minProperties": 2}}),
+    }
 }
 
 fn needs(field: &str, kind: &str) -> Value {
@@ -260,14 +249,11 @@ mod tests {
         let document = crate::document();
         let schemas = &document["components"]["schemas"];
         let absent = json!({"type": "null"});
-        let rule = &schemas["BraceletChange"];
-        assert_eq!(rule["if"], json!({"properties": {"device_type": absent}}));
-        assert_eq!(rule["then"], needs("firmware_version", "string"));
         assert_eq!(schemas["Alarm"]["then"]["required"], json!(["below"]));
-        assert_eq!(schemas["OwnProfileChange"]["if"]["properties"].as_object().map(Map::len), Some(11));
-        assert!(schemas["Activation"]["if"].is_null() && schemas["PersonalAttributes"]["if"].is_null());
-        for (name, _) in AT_LEAST_ONE {
-            assert!(schemas[name]["if"].is_object() && schemas[name]["then"]["required"].is_array(), "{name}");
+        assert_eq!(schemas["OwnProfileChange"]["then"], json!({"minProperties": 2}));
+        assert!(schemas["Activation"]["minProperties"].is_null() && schemas["PersonalAttributes"].is_null());
+        for name in CHANGES {
+            assert_eq!(schemas[name]["minProperties"], 1, "{name}");
         }
         assert_eq!(schemas["LoginRequest"]["else"]["properties"]["code"], absent);
         assert_eq!(schemas["TokenRequest"]["then"]["required"], json!(["refresh_token"]));
