@@ -6,6 +6,7 @@
 
 pub(crate) mod rejection;
 pub(crate) mod typed;
+pub(crate) mod unknown;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
@@ -25,6 +26,8 @@ pub(crate) const WITHOUT_NUL: &str = r"^[^\x00]*$";
 pub struct Fields {
     values: Map<String, Value>,
     errors: FieldFaults,
+    /// Names that were asked for.
+    asked: Vec<String>,
 }
 
 /// Returns a JSON text without the mark of its byte order, which some programs write and RFC 8259 lets readers skip.
@@ -103,6 +106,21 @@ fn is_json(request: &Request) -> bool {
 }
 
 impl Fields {
+    fn of(values: Map<String, Value>) -> Self {
+        Fields { values, errors: FieldFaults::new(), asked: Vec::new() }
+    }
+
+    /// Takes a field out; `None` when it is not there.
+    fn take(&mut self, field: &str) -> Option<Value> {
+        self.asked.push(field.to_owned());
+        self.values.remove(field)
+    }
+
+    /// Returns the fields that nobody has asked for, and the names that somebody has.
+    pub(crate) fn left(&self) -> (Vec<String>, &[String]) {
+        (self.values.keys().cloned().collect(), &self.asked)
+    }
+
     fn read(bytes: &[u8]) -> Result<Self, BodyRejection> {
         let bytes = without_mark(bytes);
         // Read again only where reading has failed, so that ordinary bodies pay nothing.
@@ -111,7 +129,7 @@ impl Fields {
             None => Err(error),
         });
         match read {
-            Ok(Value::Object(values)) => Ok(Fields { values, errors: FieldFaults::new() }),
+            Ok(Value::Object(values)) => Ok(Fields::of(values)),
             Ok(_) => Err(BodyRejection::NotAnObject),
             Err(error) => Err(BodyRejection::NotJson(place_of(&error))),
         }
@@ -127,9 +145,14 @@ impl Fields {
         text.unwrap_or_default()
     }
 
+    /// Returns whether a field is there and null.
+    pub fn is_null(&self, field: &str) -> bool {
+        self.values.get(field).is_some_and(Value::is_null)
+    }
+
     /// Returns a text that may be absent or null.
     pub fn text(&mut self, field: &str) -> Option<String> {
-        match self.values.remove(field)? {
+        match self.take(field)? {
             Value::Null => None,
             // The same as `WITHOUT_NUL`.
             Value::String(text) if text.contains('\0') => self.wrong(field, "must not have a NUL character"),
@@ -140,7 +163,7 @@ impl Fields {
 
     /// Returns a number that may be absent or null.
     pub fn number(&mut self, field: &str) -> Option<f64> {
-        match self.values.remove(field)? {
+        match self.take(field)? {
             Value::Null => None,
             Value::Number(number) => number.as_f64(),
             _ => self.wrong(field, "must be a number"),
@@ -149,7 +172,7 @@ impl Fields {
 
     /// Returns an integer that may be absent or null.
     pub fn integer(&mut self, field: &str) -> Option<i64> {
-        match self.values.remove(field)? {
+        match self.take(field)? {
             Value::Null => None,
             value => integer_of(&value).or_else(|| self.wrong(field, "must be an integer")),
         }
@@ -166,7 +189,7 @@ impl Fields {
 
     /// True or false, which may be absent or null.
     pub fn flag(&mut self, field: &str) -> Option<bool> {
-        match self.values.remove(field)? {
+        match self.take(field)? {
             Value::Null => None,
             Value::Bool(flag) => Some(flag),
             _ => self.wrong(field, "must be true or false"),
@@ -180,7 +203,7 @@ impl Fields {
             Value::String(text) if !text.contains('\0') => Some(text),
             _ => None,
         };
-        match self.values.remove(field)? {
+        match self.take(field)? {
             Value::Null => None,
             Value::Array(values) => match values.into_iter().map(text).collect() {
                 Some(texts) => Some(texts),
@@ -199,17 +222,17 @@ impl Fields {
 
     /// Returns an object that may be absent or null.
     pub fn object(&mut self, field: &str) -> Option<Map<String, Value>> {
-        match self.values.remove(field)? {
+        match self.take(field)? {
             Value::Null => None,
             Value::Object(object) => Some(object),
             _ => self.wrong(field, "must be an object"),
         }
     }
 
-    /// Returns a list of objects that has to be there, each to be read by itself; empty when it is not there, which
-    /// [`Fields::finish`] then reports. What `read` finds wrong of the first is reported as of `field.0.…`.
+    /// Returns a list of objects that has to be there, each to be read by itself and without other fields than those; empty when
+    /// it is not there, which [`Fields::finish`] then reports. What `read` finds wrong of the first is reported as of `field.0.…`.
     pub fn required_list<T>(&mut self, field: &str, read: impl Fn(&mut Fields) -> T) -> Vec<T> {
-        let elements = match self.values.remove(field) {
+        let elements = match self.take(field) {
             Some(Value::Array(elements)) => elements,
             None | Some(Value::Null) => {
                 self.note(field, "is required");
@@ -226,8 +249,12 @@ impl Fields {
                 self.note(&format!("{field}.{at}"), "must be an object");
                 continue;
             };
-            let mut inner = Fields { values, errors: FieldFaults::new() };
+            let mut inner = Fields::of(values);
             list.push(read(&mut inner));
+            let (left, asked) = inner.left();
+            for (name, fault) in unknown::faults(&left, asked) {
+                inner.note(&name, &fault);
+            }
             self.errors.extend(inner.errors.into_iter().map(|(name, what)| (format!("{field}.{at}.{name}"), what)));
         }
         list

@@ -76,10 +76,13 @@ fn complete_operation(path: &str, method: &str, operation: &mut Map<String, Valu
     reach(Reach::PathParameters, path.contains('{'));
     reach(Reach::QueryParameters, parameters::complete(operation));
     let body = complete_request_body(operation, shared);
+    let ignores_fields = operation.get("requestBody").is_some_and(bodies::is_open);
     reach(Reach::Bodies, body.is_some());
     reach(Reach::TypedBodies, body == Some(BodyKind::Typed));
     let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
-    responses::complete(&Surroundings::of(path, &reached), responses, shared);
+    let mut around = Surroundings::of(path, &reached);
+    around.ignores_fields = ignores_fields;
+    responses::complete(&around, responses, shared);
 }
 
 /// `GET /integration/v1/groups/{group_code}/patients` is `integration_get_groups_group_code_patients`.
@@ -126,7 +129,7 @@ mod tests {
     use vitals::registry::DataType;
 
     /// Bytes of the document as it is served. One that states all of each operation has twice as many.
-    const LARGEST_BYTES: usize = 880_000;
+    const LARGEST_BYTES: usize = 900_000;
 
     /// Returns every operation with its path and method.
     fn operations(document: &Value) -> Vec<(String, Value)> {

@@ -35,6 +35,7 @@ mod places;
 mod platform_status;
 mod portal;
 mod proof;
+mod range_end;
 mod rate_limit;
 mod raw_rows;
 mod refreshed;

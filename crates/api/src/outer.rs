@@ -27,6 +27,7 @@ use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 
 use self::answers::PROBES;
+use crate::body::unknown::{IGNORED_FIELDS, IgnoredFields};
 use crate::callers::{Caller, ProvenCaller};
 use crate::compression;
 use crate::cross_origin::allow_pages_of_clients;
@@ -101,7 +102,7 @@ fn where_absent(name: HeaderName, value: &'static str) -> SetResponseHeaderLayer
     SetResponseHeaderLayer::if_not_present(name, HeaderValue::from_static(value))
 }
 
-async fn surround(State(state): State<ApiState>, request: Request, next: Next) -> Response {
+async fn surround(State(state): State<ApiState>, mut request: Request, next: Next) -> Response {
     let began = runtime::Instant::now();
     // Never the client's: what it sends could be anything, and goes into the log.
     let request_id = format!("{:016x}", u64::from_be_bytes(state.platform.core.random_bytes()));
@@ -111,6 +112,8 @@ async fn surround(State(state): State<ApiState>, request: Request, next: Next) -
     // Of the level of the gravest lines: at a lower one, `--log warn` would have left failures without their id.
     let span = tracing::error_span!("request", method = %request.method(), route, request_id, status = Empty);
     let method = request.method().clone();
+    let ignored = IgnoredFields::default();
+    request.extensions_mut().insert(ignored.clone());
     let address = client_address(request.extensions()).0;
     let caller = state.callers.caller(request.uri(), request.headers(), address);
     // Before anything is done for the request: what is over the limit must cost next to nothing.
@@ -137,6 +140,9 @@ async fn surround(State(state): State<ApiState>, request: Request, next: Next) -
     if let Some(allowance) = proof.allowance() {
         headers.insert(RATE_LIMIT, HeaderValue::from(allowance.limit));
         headers.insert(RATE_REMAINING, HeaderValue::from(allowance.remaining));
+    }
+    if let Some(value) = ignored.header_value().and_then(|names| HeaderValue::from_str(&names).ok()) {
+        headers.insert(IGNORED_FIELDS, value);
     }
     // On every answer, so that a person who reports a fault can name the log lines.
     if let Ok(value) = HeaderValue::from_str(&request_id) {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::http::StatusCode;
-use platform::{FieldFaults, Person, Place, ProfileChange, Receipt};
+use platform::{Change, FieldFaults, Person, Place, ProfileChange, Receipt, Removable};
 use serde::Serialize;
-use store::Profile;
+use store::{BodyAttribute, Profile};
 
 use crate::body::typed::{Name, body};
 use crate::choices::GenderName;
@@ -21,46 +21,56 @@ body! {
         /// First name.
         #[schema(example = "Rita")]
         #[schema(max_length = 200)]
-        first_name: Option<String>,
+        #[schema(value_type = Option<String>)]
+        first_name: Change<String>,
         /// Last name.
         #[schema(example = "Rossi")]
         #[schema(max_length = 200)]
-        last_name: Option<String>,
+        #[schema(value_type = Option<String>)]
+        last_name: Change<String>,
         /// E-mail address.
         #[schema(example = "rita@study.example")]
         #[schema(max_length = 254, extensions(("x-pattern" = json!(EMAIL))))]
-        email: Option<String>,
+        #[schema(value_type = Option<String>)]
+        email: Change<String>,
         /// YYYY-MM-DD.
         #[schema(example = "1984-06-02")]
         #[schema(format = Date)]
-        birthday: Option<String>,
+        #[schema(value_type = Option<String>)]
+        birthday: Change<String>,
         /// Gender.
-        gender: Option<GenderName>,
+        #[schema(value_type = Option<GenderName>)]
+        gender: Change<GenderName>,
         /// Country of residence.
         #[schema(example = "Switzerland")]
         #[schema(max_length = 200)]
-        country: Option<String>,
+        #[schema(value_type = Option<String>)]
+        country: Change<String>,
         /// Centimetres.
         #[schema(minimum = 20, maximum = 300)]
         #[schema(example = 172)]
-        height: Option<f64>,
+        #[schema(value_type = Option<f64>)]
+        height: Change<f64>,
         /// Kilograms.
         #[schema(minimum = 0.2, maximum = 700)]
         #[schema(example = 64.5)]
-        weight: Option<f64>,
+        #[schema(value_type = Option<f64>)]
+        weight: Change<f64>,
         /// Fitzpatrick scale, 1 to 6.
         #[schema(minimum = 1, maximum = 6)]
         #[schema(example = 2)]
-        skin_color: Option<i64>,
+        #[schema(value_type = Option<i64>)]
+        skin_color: Change<i64>,
         /// 1 to 4.
         #[schema(minimum = 1, maximum = 4)]
         #[schema(example = 2)]
-        hair_density: Option<i64>,
+        #[schema(value_type = Option<i64>)]
+        hair_density: Change<i64>,
     }
 }
 
 body! {
-    /// Attributes of a person to change, at least one; what is left out stays as it is, an empty name takes away.
+    /// Attributes of a person to change, at least one; what is left out stays as it is, null takes away.
     #[schema(as = ProfileChange)]
     pub(crate) struct PersonalProfileChange {
         #[serde(flatten)]
@@ -75,10 +85,12 @@ body! {
         attributes: PersonalAttributes,
         /// IANA name.
         #[schema(example = "Europe/Zurich")]
-        time_zone: Option<String>,
+        #[schema(value_type = Option<String>)]
+        time_zone: Change<String>,
         /// Whether the terms of use were agreed to.
         #[schema(example = true)]
-        agreement_to_terms_of_use: Option<bool>,
+        #[schema(value_type = Option<bool>)]
+        agreement_to_terms_of_use: Change<bool>,
         /// Present password; required with `email`, since one logs in with it.
         #[schema(example = "correct horse battery")]
         password: Option<String>,
@@ -86,7 +98,7 @@ body! {
 }
 
 body! {
-    /// Attributes that callers change of themselves, at least one; what is left out stays as it is, an empty name takes away.
+    /// Attributes that callers change of themselves, at least one; what is left out stays as it is, null takes away.
     pub(crate) struct OwnProfileChange {
         #[serde(flatten)]
         attributes: OwnAttributes,
@@ -107,21 +119,34 @@ impl From<OwnProfileChange> for ProfileChange {
 
 impl From<PersonalAttributes> for ProfileChange {
     fn from(sent: PersonalAttributes) -> Self {
+        let removed = [
+            (sent.email == Change::Removed, Removable::Email),
+            (sent.birthday == Change::Removed, Removable::Body(BodyAttribute::Birthday)),
+            (sent.gender == Change::Removed, Removable::Body(BodyAttribute::Gender)),
+            (sent.height == Change::Removed, Removable::Body(BodyAttribute::Height)),
+            (sent.weight == Change::Removed, Removable::Body(BodyAttribute::Weight)),
+            (sent.skin_color == Change::Removed, Removable::Body(BodyAttribute::SkinColor)),
+            (sent.hair_density == Change::Removed, Removable::Body(BodyAttribute::HairDensity)),
+        ];
         ProfileChange {
-            email: sent.email,
+            email: sent.email.set(),
             person: Person {
-                first_name: sent.first_name,
-                last_name: sent.last_name,
-                country: sent.country,
+                first_name: sent.first_name.text(),
+                last_name: sent.last_name.text(),
+                country: sent.country.text(),
                 ..Person::default()
             },
+            removed: removed
+                .into_iter()
+                .filter_map(|(is_removed, attribute)| is_removed.then_some(attribute))
+                .collect(),
             profile: Profile {
-                birthday: sent.birthday,
-                gender: sent.gender.map(|Name(gender)| gender),
-                height: sent.height,
-                weight: sent.weight,
-                skin_color: sent.skin_color,
-                hair_density: sent.hair_density,
+                birthday: sent.birthday.set(),
+                gender: sent.gender.set().map(|Name(gender)| gender),
+                height: sent.height.set(),
+                weight: sent.weight.set(),
+                skin_color: sent.skin_color.set(),
+                hair_density: sent.hair_density.set(),
                 // Staff sets the zone with PATCH, with the other attributes of the study; read here, it could be set
                 // in two ways.
                 time_zone: None,
@@ -137,9 +162,16 @@ impl From<OwnAttributes> for ProfileChange {
         let mut change = ProfileChange::from(sent.attributes);
         // Not among the shared attributes: staff sets the zone with the attributes of the study, and an agreement is
         // the person's own.
-        change.profile.time_zone = sent.time_zone;
+        let removed = [
+            (sent.time_zone == Change::Removed, Removable::Body(BodyAttribute::TimeZone)),
+            (sent.agreement_to_terms_of_use == Change::Removed, Removable::Agreement),
+        ];
+        change
+            .removed
+            .extend(removed.into_iter().filter_map(|(is_removed, attribute)| is_removed.then_some(attribute)));
+        change.profile.time_zone = sent.time_zone.set();
         change.password = sent.password;
-        change.person.agreement_to_terms_of_use = sent.agreement_to_terms_of_use;
+        change.person.agreement_to_terms_of_use = sent.agreement_to_terms_of_use.set();
         change
     }
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use axum::http::StatusCode;
-use common::{Enrolled, Story, text};
+use common::{Enrolled, START_MS, Story, text};
 use serde_json::{Value, json};
 use store::Role;
 
@@ -112,6 +112,11 @@ async fn ranges_and_callers_are_checked() {
     for wrong in [range(0, 31 * day_ms + 1), range(1, 0), json!({"timestamp_from": 0}), range(i64::MIN, i64::MAX)] {
         assert_eq!(export(&story, &key, &grace, wrong.clone()).await.error().0, 422, "{wrong}");
     }
+    // 9999-12-31, as programs write it for "no end".
+    let never = 253_402_300_799_999;
+    assert_eq!(export(&story, &key, &grace, range(START_MS - 31 * day_ms, never)).await.ok(), json!([]));
+    let too_long = range(START_MS - 31 * day_ms - 1, never);
+    assert_eq!(export(&story, &key, &grace, too_long).await.error().0, 422, "a part would be left out");
     assert_eq!(export(&story, "pwk_none", &grace, range(0, 1)).await.error().0, 401);
     for other in [&stranger, &practitioner] {
         assert_eq!(export(&story, other, &grace, range(0, 1)).await.error().0, 403);

@@ -54,6 +54,9 @@ async fn the_log_says_what_the_caller_did() {
     let all = format!("from=0&to={}", START_MS + 10);
     let one = story.get(&log(&format!("{all}&action_type=PATIENT_CREATE"))).await.ok();
     assert_eq!(one.as_array().expect("a list").len(), 1);
+    // 9999-12-31, as programs write it for "no end".
+    let open = story.get(&log("from=0&to=253402300799999&action_type=PATIENT_CREATE")).await.ok();
+    assert_eq!(open.as_array().expect("a list").len(), 1);
     assert_eq!(story.get(&log(&format!("{all}&action_type=NAP"))).await.error(), (422, "invalid"));
     assert_eq!(story.get(&log("from=5")).await.error(), (422, "invalid"));
     let both = story.get(&log("")).await;

@@ -137,7 +137,13 @@ async fn ranges_that_cannot_be_are_refused() {
     let study = Study::begin().await;
     let (from, to) = ("utc_date_from=2025-11-18T00:00:00.000Z", "utc_date_to=2025-11-20T00:00:00.000Z");
     assert_eq!(study.get(&format!("raw-data-compliance?{from}&{to}")).await.ok(), json!({}));
+    let never = "utc_date_to=9999-12-31T23:59:59.999Z";
+    let since = |time_ms| format!("utc_date_from={}", iso(time_ms));
+    let longest_ms = 48 * 3_600_000;
+    let open = study.get(&format!("raw-data-compliance?{}&{never}", since(START_MS - longest_ms))).await;
+    assert_eq!(open.ok(), json!({}));
     for (query, field) in [
+        (format!("{}&{never}", since(START_MS - longest_ms - 1)), "utc_date_to"),
         (from.to_owned(), "utc_date_to"),
         (to.to_owned(), "utc_date_from"),
         (format!("{from}&utc_date_to=2025-11-20T00:00:00.001Z"), "utc_date_to"),

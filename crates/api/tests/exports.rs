@@ -218,6 +218,12 @@ async fn a_range_is_of_each_samples_own_clock() {
     );
     let manifest: Value = serde_json::from_slice(&entry(&archive, "manifest.json")).expect("JSON");
     assert_eq!(manifest["time_zones"], json!(["America/New_York", "Europe/Zurich"]));
+    study.story.pass_ms(300_000);
+    // As programs write "no end".
+    let open = json!({"client_date_from": "2025-11-19T00:00:00.000", "client_date_to": "9999-12-31T23:59:59.999",
+        "types": ["sleep"]});
+    let archive = study.archive(open).await;
+    assert_eq!(String::from_utf8(entry(&archive, "sleep.csv")).expect("text"), sleep);
 }
 
 #[tokio::test]

@@ -154,11 +154,15 @@ async fn values_out_of_range_reject_their_rows_and_rates_their_sync() {
         json!({"eda": {"timestamp": [NOON_MS, NOON_MS + 1, NOON_MS + 2, NOON_MS + 3], "eda": [100, 100.1, -0.001, 0]}});
     let answer = study.send(eda).await.ok();
     assert_eq!(counts(&answer, "eda"), [2, 0, 0, 2]);
-    let fault = |index: u64, column: &str| json!({"index": index, "column": column, "reason": "out of range"});
-    assert_eq!(answer["types"]["eda"]["errors"], json!([fault(1, "eda"), fault(2, "eda")]));
+    let fault = |index: u64, column: &str, range: &str| json!({"index": index, "column": column, "reason": format!("out of range: must be {range}")});
+    let range = "0 to 100 µS";
+    assert_eq!(answer["types"]["eda"]["errors"], json!([fault(1, "eda", range), fault(2, "eda", range)]));
     let gyro = json!({"gyro": [{"start": NOON_MS, "rate_hz": 16, "x": [2000.001, 0], "y": [0, -2001], "z": 0}]});
     let answer = study.send(gyro).await.ok();
-    assert_eq!(answer["types"]["gyro"]["errors"], json!([fault(0, "x"), fault(1, "y")]));
+    assert_eq!(
+        answer["types"]["gyro"]["errors"],
+        json!([fault(0, "x", "-2000 to 2000 °/s"), fault(1, "y", "-2000 to 2000 °/s")])
+    );
 
     for (data_type, column, rates) in [
         ("eda", "eda", [("3.999", false), ("4", true), ("128", true), ("128.5", false)]),

@@ -76,17 +76,37 @@ fn rows(rows: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_time_that_is_no_number_rejects_its_row() {
+async fn a_time_that_is_none_rejects_its_row() {
     let app = App::begin().await;
     let good = |time: i64| format!(r#"{{"timestamp": {time}, "bpm": 60}}"#);
-    let text = rows(&[good(T), r#"{"timestamp": "noon", "bpm": 61}"#.to_owned(), good(T + 1000)].join(","));
-    let answer = app.send(&text).await.ok();
-    let counts = &answer["types"]["activity"];
-    assert_eq!((&counts["stored"], &counts["rejected"]), (&json!(2), &json!(1)), "{answer}");
-    let error = json!([{"index": 1, "column": "timestamp", "reason": "not a number"}]);
-    assert_eq!(counts["errors"], error);
+    let error = json!({"index": 1, "column": "timestamp", "reason": "must be milliseconds since 1970 or ISO 8601 with an offset"});
+    for noon in [r#""noon""#, r#""2025-11-20T12:00:00""#, "true"] {
+        let row = format!(r#"{{"timestamp": {noon}, "bpm": 61}}"#);
+        let answer = app.send(&rows(&[good(T), row, good(T + 1000)].join(","))).await.ok();
+        let counts = &answer["types"]["activity"];
+        assert_eq!((&counts["rejected"], &counts["errors"]), (&json!(1), &json!([error])), "{answer}");
+    }
     let column = json!({"data": {"activity": {"timestamp": [T, "noon"], "bpm": [60, 61]}}});
-    assert_eq!(app.send(&column.to_string()).await.error(), (422, "invalid"), "a column of texts is of the wrong kind");
+    let answer = app.send(&column.to_string()).await.ok();
+    assert_eq!(answer["types"]["activity"]["errors"], json!([error]));
+    let column = json!({"data": {"activity": {"timestamp": [T, true], "bpm": [60, 61]}}});
+    assert_eq!(app.send(&column.to_string()).await.error(), (422, "invalid"), "a column of flags is of the wrong kind");
+    let single = json!({"data": {"activity": {"timestamp": "noon", "bpm": 60}}});
+    let answer = app.send(&single.to_string()).await;
+    assert_eq!(answer.body["errors"]["data.activity.timestamp"], json!([error["reason"]]));
+}
+
+#[tokio::test]
+async fn times_in_iso_8601_are_the_same_as_in_milliseconds() {
+    let app = App::begin().await;
+    let times = json!(["2025-11-20T00:43:20Z", "2025-11-20T01:43:20.001+01:00", T + 2]);
+    let body = json!({"data": {"activity": {"timestamp": times, "bpm": [60, 61, 62]}}});
+    assert_eq!(app.counts("activity", &body.to_string()).await, [3, 0, 0, 0]);
+    let body = json!({"data": {"activity": {"timestamp": [T, T + 1, T + 2], "bpm": [60, 61, 62]}}});
+    assert_eq!(app.counts("activity", &body.to_string()).await, [0, 3, 0, 0]);
+    let blocks = |start: Value| json!({"data": {"ppg1": [{"start": start, "rate_hz": 25, "ppg": [1, 2]}]}}).to_string();
+    assert_eq!(app.counts("ppg1", &blocks(json!("2025-11-20T00:43:20.0005Z"))).await, [2, 0, 0, 0]);
+    assert_eq!(app.counts("ppg1", &blocks(json!(T as f64 + 0.5))).await, [0, 2, 0, 0]);
 }
 
 #[tokio::test]
@@ -308,9 +328,9 @@ async fn kinds_of_activity_that_there_are_not_reject_their_rows() {
     let kinds = [0, 1, 2, 3, 4, 5, 6, 7, 8];
     let times_ms: Vec<i64> = kinds.iter().map(|kind| T + kind).collect();
     let rejected = json!([
-        {"index": 3, "column": "activity_type", "reason": "unknown code"},
-        {"index": 5, "column": "activity_type", "reason": "unknown code"},
-        {"index": 8, "column": "activity_type", "reason": "out of range"},
+        {"index": 3, "column": "activity_type", "reason": "unknown code: must be 0 to 7 without 3 and 5"},
+        {"index": 5, "column": "activity_type", "reason": "unknown code: must be 0 to 7 without 3 and 5"},
+        {"index": 8, "column": "activity_type", "reason": "out of range: must be 0 to 7"},
     ]);
     let body = json!({"data": {"activity": {"timestamp": times_ms, "activity_type": kinds}}});
     assert_eq!(app.send(&body.to_string()).await.ok()["types"]["activity"]["errors"], rejected);

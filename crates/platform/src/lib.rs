@@ -20,6 +20,7 @@ mod upkeep;
 
 pub use crate::core::access::{Entrance, Readable, Researcher, SCOPE_MISSING};
 pub use crate::core::audit::Action;
+pub use crate::core::change::Change;
 pub use crate::core::checks::{alternatives, integer_of, unknown_names};
 pub use crate::core::error::{FieldFaults, PlatformError, Result};
 pub use crate::core::ids::hex;
@@ -50,7 +51,7 @@ pub use crate::people::group_settings::{GroupSettings, GroupSettingsChange};
 pub use crate::people::groups::GroupChange;
 pub use crate::people::news_settings::NewsSettingsChange;
 pub use crate::people::patients::PatientRow;
-pub use crate::people::profile::{PatientChange, ProfileChange};
+pub use crate::people::profile::{PatientChange, ProfileChange, Removable};
 pub use crate::platform::Platform;
 pub use crate::upkeep::doctor::{Storage, StorageReport, Verification};
 pub use crate::upkeep::integrity::Damage;

@@ -16,8 +16,14 @@ pub const NAMED_REJECTIONS: usize = 100;
 pub const EARLIEST_US: i64 = 946_684_800_000_000;
 /// Reason why a sample is rejected that is older than samples of its type are kept.
 pub const PAST_RETENTION: &str = "past_retention";
-/// Represents a time that is not there or could not be read.
+/// Represents a time that is not there.
 pub const NO_TIME: i64 = i64::MIN;
+/// Represents a time that could not be read.
+pub const UNREADABLE_TIME: i64 = i64::MIN + 1;
+/// The earliest of the numbers that represent times.
+pub const EARLIEST_TIME: i64 = i64::MIN + 2;
+/// Forms of a time.
+pub const FORMS_OF_A_TIME: &str = "must be milliseconds since 1970 or ISO 8601 with an offset";
 /// Samples further ahead of the server's clock than this are rejected.
 pub const FURTHEST_AHEAD_US: i64 = DAY_US;
 /// Blocks that may wait to be joined: some times the number of channels that ppg2 can have.
@@ -48,7 +54,7 @@ pub struct Fault {
 /// Rows of one type in the order they were sent, of any channel, not checked for time and completeness yet.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// Times in µs; [`NO_TIME`] where there is none.
+    /// Times in µs; [`NO_TIME`] where there is none, [`UNREADABLE_TIME`] for what is no time.
     pub times_us: Vec<i64>,
     /// Cells of each of the type's columns.
     pub columns: Vec<Cells>,
@@ -180,12 +186,18 @@ impl Intake {
         Accepted { data_type: self.data_type, blocks, rejected: self.rejected, rejections: self.rejections }
     }
 
+    /// Returns what is wrong with a cell; of a column that the registry lists, with what it takes.
+    fn reason_of(&self, fault: &Fault) -> String {
+        let column = self.data_type.column(fault.column);
+        column.map_or_else(|| fault.error.to_string(), |column| column.reason(fault.error))
+    }
+
     /// Returns the rows that cannot be stored.
     fn find_bad_rows(&self, batch: &mut Batch) -> BadRows {
         let rows = batch.times_us.len();
         let mut bad = BadRows::new(rows);
         for fault in &batch.faults {
-            bad.reject(fault.row, fault.column, || fault.error.to_string());
+            bad.reject(fault.row, fault.column, || self.reason_of(fault));
         }
         for (row, time) in batch.times_us.iter().enumerate() {
             if *time >= self.kept_from_us && *time <= self.latest_allowed_us {
@@ -193,6 +205,7 @@ impl Intake {
             }
             let reason = match *time {
                 NO_TIME => "there is no time",
+                UNREADABLE_TIME => FORMS_OF_A_TIME,
                 early if early < EARLIEST_US => "before the year 2000",
                 early if early < self.kept_from_us => PAST_RETENTION,
                 _ => "more than 24 h ahead",
@@ -273,8 +286,7 @@ fn check_tests(batch: &mut Batch, bad: &mut BadRows) {
         match kind.check(f64::from(value) / 1000.0, sent.map(AsRef::as_ref)) {
             Ok(unit) => units.push(unit.map(Arc::from).or_else(|| sent.cloned())),
             Err(column) => {
-                let wrong = if column == "unit" { "not a unit of" } else { "not plausible for" };
-                bad.reject(row as u32, column, || format!("{wrong} {}", kind.name));
+                bad.reject(row as u32, column, || kind.reason(column, sent.map(AsRef::as_ref)));
                 units.push(None);
             }
         }

@@ -7,6 +7,7 @@ use crate::any_rows::{MIDNIGHT_US, block_at};
 use crate::block::{Block, Cells};
 use crate::intake::{
     Accepted, Batch, EARLIEST_US, FURTHEST_AHEAD_US, Fault, Intake, NAMED_REJECTIONS, NO_TIME, PAST_RETENTION,
+    UNREADABLE_TIME,
 };
 use crate::registry::{CellError, DataType, NULL, TestKind};
 use crate::zone::{ZoneName, ZoneRuns};
@@ -161,6 +162,7 @@ fn times_have_sharp_limits_and_reasons() {
     let kept_from_us = NOW_US - 1_000_000;
     for (time_us, reason) in [
         (NO_TIME, Some("there is no time")),
+        (UNREADABLE_TIME, Some("must be milliseconds since 1970 or ISO 8601 with an offset")),
         (i64::MIN + 1, Some("before the year 2000")),
         (EARLIEST_US - 1, Some("before the year 2000")),
         (EARLIEST_US, Some(PAST_RETENTION)),
@@ -239,5 +241,8 @@ fn a_row_with_two_faults_is_rejected_once() {
     ];
     let accepted = taken(DataType::Activity, &[sent]);
     assert_eq!((accepted.rejected, accepted.rejections.len()), (1, 1));
-    assert_eq!((accepted.rejections[0].column, accepted.rejections[0].reason.as_str()), ("bpm", "out of range"));
+    assert_eq!(
+        (accepted.rejections[0].column, accepted.rejections[0].reason.as_str()),
+        ("bpm", "out of range: must be 0 to 255 /min")
+    );
 }

@@ -23,6 +23,7 @@ pub mod heart;
 #[cfg(test)]
 mod heart_tests;
 pub mod hrv;
+pub mod instant;
 pub mod intake;
 #[cfg(test)]
 mod intake_tests;

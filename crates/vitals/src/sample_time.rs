@@ -7,6 +7,8 @@
 //! A program writes a rate such as 1000/30 as `33.333333333333336`, and that is the rate then, digit by digit. Of more
 //! digits than any program writes, the first twenty count: in a day the samples move by less than 10⁻⁸ µs.
 
+use crate::instant;
+
 /// A decimal number `digits / 10^scale`, as it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decimal {
@@ -51,6 +53,11 @@ impl Decimal {
         }
         let scale = u32::try_from(scale).ok().filter(|scale| *scale <= MAX_SCALE)?;
         Some(Decimal { digits, scale })
+    }
+
+    /// Reads a time, ISO 8601 with an offset, as milliseconds since 1970 without loss. `None` when it is none.
+    pub fn parse_time(text: &str) -> Option<Self> {
+        Some(Decimal { digits: instant::parse(text)?.as_nanosecond(), scale: 6 })
     }
 
     /// Returns whether the number is above zero.

@@ -2,18 +2,24 @@
 
 use axum::extract::{FromRequest, Request};
 use jiff::Timestamp;
-use platform::alternatives;
+use platform::{Change, alternatives};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
+use vitals::instant;
 
 use super::Fields;
+use super::unknown::{self, IgnoredFields};
 use crate::error::ApiError;
 
 /// A body that [`body!`] declares, read from a source of fields.
 pub(crate) trait Body<Source = Fields>: Sized {
+    /// Whether the interface specification has the body. What it does not name is ignored there, since clients of the
+    /// specification may send more; in a body of our own it is a typo.
+    const OF_SPECIFICATION: bool;
+
     /// Takes the fields out. What is wrong stays noted in the source.
     fn read(source: &mut Source) -> Self;
 }
@@ -26,9 +32,13 @@ pub(crate) trait FieldValue<Source = Fields>: Sized {
 
 /// Declares a body. Its fields are read by the names that they have here; `#[schema]` says what else holds for them.
 ///
-/// A field that is itself a body, with `#[serde(flatten)]`, represents the fields of that body.
+/// A field that is itself a body, with `#[serde(flatten)]`, represents the fields of that body. `of the specification:` before
+/// everything else makes unknown fields ignored ones.
 macro_rules! body {
-    ($(#[$meta:meta])* $vis:vis struct $name:ident { $($(#[$field_meta:meta])* $field:ident: $kind:ty),+ $(,)? }) => {
+    (of the specification: $($declaration:tt)+) => {
+        $crate::body::typed::body!(@ true $($declaration)+);
+    };
+    (@ $of_specification:literal $(#[$meta:meta])* $vis:vis struct $name:ident { $($(#[$field_meta:meta])* $field:ident: $kind:ty),+ $(,)? }) => {
         #[derive(utoipa::ToSchema)]
         $(#[$meta])*
         $vis struct $name {
@@ -39,6 +49,8 @@ macro_rules! body {
         where
             $($kind: $crate::body::typed::FieldValue<Source>,)+
         {
+            const OF_SPECIFICATION: bool = $of_specification;
+
             fn read(source: &mut Source) -> Self {
                 $name { $($field: $crate::body::typed::FieldValue::take(source, stringify!($field)),)+ }
             }
@@ -52,6 +64,9 @@ macro_rules! body {
                 <$name as $crate::body::typed::Body<Source>>::read(source)
             }
         }
+    };
+    ($($declaration:tt)+) => {
+        $crate::body::typed::body!(@ false $($declaration)+);
     };
 }
 
@@ -72,8 +87,18 @@ impl<S: Send + Sync, T: Body> FromRequest<S> for Sent<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Self::Rejection> {
+        let ignored = request.extensions().get::<IgnoredFields>().cloned();
         let mut faults = Fields::from_request(request, state).await?;
-        Ok(Sent { body: T::read(&mut faults), faults })
+        let body = T::read(&mut faults);
+        let (unknown, known) = faults.left();
+        if T::OF_SPECIFICATION {
+            ignored.unwrap_or_default().set(unknown);
+        } else {
+            for (field, fault) in unknown::faults(&unknown, known) {
+                faults.note(&field, &fault);
+            }
+        }
+        Ok(Sent { body, faults })
     }
 }
 
@@ -123,6 +148,21 @@ impl FieldValue for Option<Vec<String>> {
     }
 }
 
+/// A field of a change: null takes away (RFC 7396).
+impl<T> FieldValue for Change<T>
+where
+    Option<T>: FieldValue,
+{
+    fn take(fields: &mut Fields, name: &str) -> Self {
+        let is_null = fields.is_null(name);
+        match <Option<T> as FieldValue>::take(fields, name) {
+            _ if is_null => Change::Removed,
+            Some(value) => Change::Set(value),
+            None => Change::Kept,
+        }
+    }
+}
+
 /// An object whose members an operation judges one by one.
 impl FieldValue for Option<Map<String, Value>> {
     fn take(fields: &mut Fields, name: &str) -> Self {
@@ -139,7 +179,7 @@ impl<T: Body> FieldValue for Vec<T> {
 
 impl FieldValue for Option<Timestamp> {
     fn take(fields: &mut Fields, name: &str) -> Self {
-        let time = fields.text(name)?.parse().ok();
+        let time = instant::parse(&fields.text(name)?);
         if time.is_none() {
             fields.note(name, "must be a time as YYYY-MM-DDTHH:MM:SSZ");
         }

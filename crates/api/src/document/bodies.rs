@@ -18,17 +18,30 @@ const UPLOAD: &str = "Sync";
 /// A field that changes nothing by itself: it goes along with another.
 const ALONG: &str = "password";
 
-/// Bodies that have to name at least one field; of these, or of all that they have.
-const AT_LEAST_ONE: [(&str, &[&str]); 8] = [
-    ("Alarm", &["below", "above"]),
-    ("BraceletChange", &[]),
-    ("NewsSettingsChange", &[]),
-    ("OwnProfileChange", &[]),
-    ("PatientFilingChange", &[]),
-    ("ProfileChange", &[]),
-    ("StudyChange", &[]),
-    ("StudySettingsChange", &[]),
+/// Changes, which have to name at least one field. Null names it too, and takes away.
+const CHANGES: [&str; 7] = [
+    "BraceletChange",
+    "NewsSettingsChange",
+    "OwnProfileChange",
+    "PatientFilingChange",
+    "ProfileChange",
+    "StudyChange",
+    "StudySettingsChange",
 ];
+
+/// Bodies of the interface specification: what they do not name is ignored. All others of JSON are closed.
+const OPEN: [&str; 6] =
+    ["AfRecordRange", "ExportRequest", "LoginRequest", "NewPassword", "StudyRequest", "TokenExchange"];
+
+/// Returns whether a body has fields that are ignored where there are not such.
+pub(super) fn is_open(body: &Value) -> bool {
+    json_body(body).is_some_and(|name| OPEN.contains(&name))
+}
+
+/// Returns the name of the schema of a JSON body.
+fn json_body(body: &Value) -> Option<&str> {
+    body["content"]["application/json"]["schema"]["$ref"].as_str()?.rsplit('/').next()
+}
 
 /// Completes the schemas of bodies.
 pub(super) fn complete(paths: &Value, schemas: &mut Map<String, Value>) {
@@ -37,12 +50,70 @@ pub(super) fn complete(paths: &Value, schemas: &mut Map<String, Value>) {
             complete_texts(schema);
         }
     }
-    for (name, fields) in AT_LEAST_ONE {
-        let rule = at_least_one(&fields_of(name, schemas), fields);
-        add(name, rule, schemas);
+    for name in CHANGES {
+        let goes_along = fields_of(name, schemas).contains_key(ALONG);
+        add(name, at_least_one(Some(ALONG).filter(|_| goes_along)), schemas);
     }
+    // One of the two limits, or both.
+    add("Alarm", json!({"if": {"properties": {"above": {"type": "null"}}}, "then": needs("below", "number")}), schemas);
+    close(paths, schemas);
     add("LoginRequest", one_of_two("email", "code"), schemas);
     add("TokenRequest", by_grant(), schemas);
+}
+
+/// States of bodies, and of the objects in their lists, that they have no other fields.
+///
+/// What a body consists of becomes its own: a closed object cannot be composed of others, each of which would refuse the
+/// fields of the rest.
+fn close(paths: &Value, schemas: &mut Map<String, Value>) {
+    let operations = paths.as_object().into_iter().flat_map(Map::values).filter_map(Value::as_object);
+    let bodies = operations.flat_map(Map::values).filter_map(|operation| json_body(&operation["requestBody"]));
+    let mut closed: BTreeSet<String> =
+        bodies.filter(|name| *name != UPLOAD && !OPEN.contains(name)).map(str::to_owned).collect();
+    let in_lists = |name: &String| -> Vec<String> {
+        let fields = fields_of(name, schemas).into_iter().map(|(_, field)| field);
+        fields.flat_map(|field| references(&field["items"])).collect()
+    };
+    let elements: Vec<String> = closed.iter().flat_map(in_lists).collect();
+    closed.extend(elements);
+    for name in closed {
+        let (fields, required) = (fields_of(&name, schemas), required_of(&name, schemas));
+        let Some(Value::Object(schema)) = schemas.get_mut(&name) else { continue };
+        if schema.remove("allOf").is_some() {
+            schema.extend([("type".to_owned(), json!("object")), ("properties".to_owned(), Value::Object(fields))]);
+            if !required.is_empty() {
+                schema.insert("required".to_owned(), json!(required));
+            }
+        }
+        schema.insert("additionalProperties".to_owned(), json!(false));
+    }
+    // What nothing consists of any more.
+    let is_used = |name: &str, schemas: &Map<String, Value>| {
+        let others = schemas.iter().filter(|(other, _)| *other != name);
+        references(paths).iter().any(|used| used == name)
+            || others.flat_map(|(_, schema)| references(schema)).any(|used| used == name)
+    };
+    for part in PARTS {
+        if !is_used(part, schemas) {
+            schemas.remove(part);
+        }
+    }
+}
+
+/// Schemas that bodies consist of and that nothing else refers to, the outer ones first.
+const PARTS: [&str; 2] = ["OwnAttributes", "PersonalAttributes"];
+
+/// Returns the names of the fields that a schema and those that it consists of require.
+fn required_of(name: &str, schemas: &Map<String, Value>) -> BTreeSet<String> {
+    let Some(schema) = schemas.get(name) else { return BTreeSet::new() };
+    let mut required = BTreeSet::new();
+    for part in schema["allOf"].as_array().into_iter().flatten().chain([schema]) {
+        if let Some(referred) = part["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
+            required.extend(required_of(referred, schemas));
+        }
+        required.extend(part["required"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned));
+    }
+    required
 }
 
 fn add(name: &str, rule: Value, schemas: &mut Map<String, Value>) {
@@ -116,24 +187,12 @@ fn fields_of(name: &str, schemas: &Map<String, Value>) -> Map<String, Value> {
     fields
 }
 
-/// Returns the rule that one of these fields is there and not null: where all others are not, the last is.
-///
-/// Not as alternatives of what is required, of which generators make no type.
-fn at_least_one(fields: &Map<String, Value>, named: &[&str]) -> Value {
-    let counts = |name: &&String| if named.is_empty() { *name != ALONG } else { named.contains(&name.as_str()) };
-    let mut others: Vec<&String> = fields.keys().filter(counts).collect();
-    // The last is one whose values are of one kind, which can then be stated without the null.
-    let last = others.iter().rposition(|name| kind_of(&fields[*name]).is_some()).map(|at| others.remove(at));
-    let Some((last, kind)) = last.and_then(|last| Some((last, kind_of(&fields[last])?))) else { return Value::Null };
-    let nulls = others.into_iter().map(|name| (name.clone(), json!({"type": "null"})));
-    json!({"if": {"properties": nulls.collect::<Map<_, _>>()}, "then": needs(last, kind)})
-}
-
-/// Returns the kind of values besides null; `None` where there are several, or another schema says it.
-fn kind_of(schema: &Value) -> Option<&str> {
-    let kinds = schema["type"].as_array()?;
-    let mut kinds = kinds.iter().filter_map(Value::as_str).filter(|kind| *kind != "null");
-    kinds.next().filter(|_| kinds.next().is_none())
+/// Returns the rule that a field is there, next to the one that goes along with another.
+fn at_least_one(along: Option<&str>) -> Value {
+    match along {
+        None => json!({"minProperties": 1}),
+        Some(along) => json!({"minProperties": 1, "if": {"required": [along]}, "then": {"minProperties": 2}}),
+    }
 }
 
 fn needs(field: &str, kind: &str) -> Value {
@@ -176,10 +235,7 @@ mod tests {
         let document = crate::document();
         let schemas = document["components"]["schemas"].as_object().expect("schemas");
         let names = names(&document["paths"], schemas);
-        assert!(
-            names.contains("Alarm") && names.contains("PersonalAttributes") && !names.contains("Sync"),
-            "{names:?}"
-        );
+        assert!(names.contains("Alarm") && names.contains("ProfileChange") && !names.contains("Sync"), "{names:?}");
         for name in &names {
             check(name, &schemas[name]);
         }
@@ -193,14 +249,11 @@ mod tests {
         let document = crate::document();
         let schemas = &document["components"]["schemas"];
         let absent = json!({"type": "null"});
-        let rule = &schemas["BraceletChange"];
-        assert_eq!(rule["if"], json!({"properties": {"device_type": absent}}));
-        assert_eq!(rule["then"], needs("firmware_version", "string"));
         assert_eq!(schemas["Alarm"]["then"]["required"], json!(["below"]));
-        assert_eq!(schemas["OwnProfileChange"]["if"]["properties"].as_object().map(Map::len), Some(11));
-        assert!(schemas["Activation"]["if"].is_null() && schemas["PersonalAttributes"]["if"].is_null());
-        for (name, _) in AT_LEAST_ONE {
-            assert!(schemas[name]["if"].is_object() && schemas[name]["then"]["required"].is_array(), "{name}");
+        assert_eq!(schemas["OwnProfileChange"]["then"], json!({"minProperties": 2}));
+        assert!(schemas["Activation"]["minProperties"].is_null() && schemas["PersonalAttributes"].is_null());
+        for name in CHANGES {
+            assert_eq!(schemas[name]["minProperties"], 1, "{name}");
         }
         assert_eq!(schemas["LoginRequest"]["else"]["properties"]["code"], absent);
         assert_eq!(schemas["TokenRequest"]["then"]["required"], json!(["refresh_token"]));

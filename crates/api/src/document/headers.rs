@@ -9,6 +9,8 @@ const COMPRESSED: [&str; 3] = ["application/json", "text/csv", "text/html"];
 
 const REQUEST_ID: &str = "X-Request-Id";
 const NAMES_THE_REQUEST: &str = "names the request in the log of the service";
+/// Header of answers to bodies whose unknown fields are ignored.
+pub(super) const IGNORED: &str = "X-Ignored-Fields";
 /// The component of the same header where not every answer of the status has it.
 const REQUEST_ID_IF_ROUTED: &str = "X-Request-Id-If-Routed";
 
@@ -25,6 +27,7 @@ pub(super) fn components() -> Value {
         "X-RateLimit-Limit": header(&format!("requests a minute{absent}"), Presence::Sometimes, "number"),
         "X-RateLimit-Remaining":
             header(&format!("requests left in this minute{absent}"), Presence::Sometimes, "number"),
+        IGNORED: header("names of the body's fields that there are not and that were ignored, with commas between", Presence::Sometimes, "text"),
         "WWW-Authenticate": header("the scheme", Presence::Always, "text"),
         "Retry-After": header("seconds until it may be tried again", Presence::Always, "number"),
         "Vary": header("the headers of a request by which answers differ: `accept-encoding` where an answer is large \

@@ -11,12 +11,15 @@ use crate::outer::answers::{ANSWERS, LayerAnswer, PROBES, Reach};
 pub(super) struct Surroundings<'path> {
     path: &'path str,
     answers: Vec<&'static LayerAnswer>,
+    /// Whether unknown fields of the body are ignored.
+    pub ignores_fields: bool,
 }
 
 impl<'path> Surroundings<'path> {
     /// Returns the surroundings of the operations of a path that reach so far.
     pub(super) fn of(path: &'path str, reached: &[Reach]) -> Self {
-        Surroundings { path, answers: ANSWERS.iter().filter(|answer| reached.contains(&answer.reach)).collect() }
+        let answers = ANSWERS.iter().filter(|answer| reached.contains(&answer.reach)).collect();
+        Surroundings { path, answers, ignores_fields: false }
     }
 
     /// Codes and sentences of a status, the most usual first.
@@ -88,7 +91,8 @@ fn complete_response(around: &Surroundings<'_>, status: &str, response: &mut Val
         shared.complete_media(kind, media);
     }
     let mut headers = Map::new();
-    for (name, component) in headers::of(around.path, status, response) {
+    let ignored = (around.ignores_fields && !is_error(status)).then_some((headers::IGNORED, headers::IGNORED));
+    for (name, component) in headers::of(around.path, status, response).into_iter().chain(ignored) {
         headers.insert(name.to_owned(), json!({"$ref": format!("#/components/headers/{component}")}));
     }
     headers.extend(response["headers"].as_object().cloned().unwrap_or_default());

@@ -19,7 +19,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(login))
 }
 
-body! {
+body! { of the specification:
     /// Token that is exchanged for one of the Health Cloud.
     struct TokenExchange {
         /// The token from the Users Cloud login.

@@ -9,7 +9,7 @@ use utoipa::openapi::schema::{Array, ArrayBuilder};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vitals::summary::Section;
-use vitals::zone::LocalDay;
+use vitals::zone::{LocalClock, LocalDay};
 
 use crate::days::{Arrangement, DayForm, EXTRA, many_days, required_date};
 use crate::error::{ErrorBody, Result};
@@ -38,8 +38,12 @@ struct Pages {
 }
 
 impl Pages {
-    fn read(parameters: &Parameters) -> std::result::Result<Self, PlatformError> {
+    /// Reads the parameters. A last day after the patient's present day, such as 9999-12-31, is brought to that day where the
+    /// range is too long otherwise.
+    fn read(parameters: &Parameters, today: LocalDay) -> std::result::Result<Self, PlatformError> {
         let (first, last) = both(required_date(parameters, "date_from"), required_date(parameters, "date_to"))?;
+        let is_too_long = i64::from(last.0) - i64::from(first.0) >= LONGEST_RANGE_DAYS;
+        let last = if is_too_long { last.min(today.max(first)) } else { last };
         if last < first {
             return Err(PlatformError::invalid("date_to", "must not be before date_from"));
         }
@@ -180,7 +184,7 @@ fn url_of_page(path: &str, pages: &Pages, form: &DayForm, page: i64) -> String {
 /// Returns the daily summaries of the token's patient, ascending. Every day of the range is there, also one without
 /// data.
 ///
-/// At most 3,660 days; `per_page` is at least 1 and at most 100.
+/// At most 3,660 days, and a later last day, such as 9999-12-31, becomes the present day; `per_page` is at least 1 and at most 100.
 #[utoipa::path(get, path = "/user-summaries", tag = "summaries",
     params(("date_from" = String, Query, description = "YYYY-MM-DD"), ("date_to" = String, Query, description = "YYYY-MM-DD"),
         ("include_slots" = Option<i64>, Query, description = "1 to include slots"),
@@ -196,7 +200,9 @@ async fn user_summaries(
     HealthCall(caller): HealthCall,
     parameters: Parameters,
 ) -> Result<Response> {
-    let pages = Pages::read(&parameters)?;
+    let zone = caller.intake.time_zone.as_deref().unwrap_or("UTC");
+    let today = LocalClock::new(zone).day(state.platform.core.now_ms().saturating_mul(1000));
+    let pages = Pages::read(&parameters, today)?;
     let form = DayForm::read(&parameters)?;
     let patient = caller.readable()?;
     let mut days = Vec::new();
@@ -218,7 +224,8 @@ mod tests {
 
     fn pages(query: &str) -> std::result::Result<Pages, u16> {
         let query = format!("/?date_from=2026-03-01&{query}");
-        match Pages::read(&Parameters::of(&query.parse().expect("an address"))) {
+        let today = LocalDay::parse("2026-04-30").expect("a day");
+        match Pages::read(&Parameters::of(&query.parse().expect("an address")), today) {
             Ok(pages) => Ok(pages),
             Err(PlatformError::Malformed { .. }) => Err(400),
             Err(PlatformError::Invalid(_)) => Err(422),
@@ -251,12 +258,27 @@ mod tests {
             ("", 422),
             ("date_to=2026-02-28", 422),
             ("date_to=2026-3-2", 422),
-            ("date_to=2036-03-10", 422),
             ("date_to=2026-03-02&page=one", 400),
             ("date_to=2026-03-02&per_page=1.5", 400),
         ] {
             assert_eq!(pages(query), Err(status), "{query}");
         }
         assert!(pages("date_to=2036-03-07").is_ok());
+    }
+
+    #[test]
+    fn a_last_day_that_means_no_end_is_today() {
+        for never in ["2036-03-08", "9999-12-31"] {
+            let pages = pages(&format!("date_to={never}")).expect("pages");
+            assert_eq!((pages.last.to_string().as_str(), pages.total()), ("2026-04-30", 61));
+        }
+        let read = |query: &str, today: &str| {
+            let parameters = Parameters::of(&format!("/?{query}").parse().expect("an address"));
+            Pages::read(&parameters, LocalDay::parse(today).expect("a day"))
+        };
+        let query = "date_from=2026-03-01&date_to=9999-12-31";
+        assert!(read(query, "2036-03-07").is_ok());
+        assert!(matches!(read(query, "2036-03-08"), Err(PlatformError::Invalid(_))), "a part would be left out");
+        assert_eq!(read(query, "2026-01-01").expect("pages").total(), 1);
     }
 }

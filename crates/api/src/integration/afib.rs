@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
-use platform::AfReading;
+use platform::{AfReading, LONGEST_AF_RANGE_MS};
 use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -15,6 +15,7 @@ use crate::body::typed::{FieldValue, Valid, body};
 use crate::error::{ErrorBody, Result, broken_off};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
+use crate::range_end::AskedRange;
 use crate::state::ApiState;
 use crate::times::plain_seconds;
 use store::{AfRecordId, PatientId};
@@ -24,7 +25,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(export)).routes(routes!(strip))
 }
 
-body! {
+body! { of the specification:
     /// A range of time.
     #[schema(as = AfRecordRange)]
     struct AfRange {
@@ -166,7 +167,8 @@ impl AfBody {
 
 /// The atrial-fibrillation records of a patient whose windows begin in a range, in the order of time.
 ///
-/// At most 31 days at once. Windows are 64 consecutive intervals, counted again from the first beat of each UTC hour.
+/// At most 31 days at once; an end more than a day ahead, such as 9999-12-31, is brought to that length where it then reaches
+/// the present. Windows are 64 consecutive intervals, counted again from the first beat of each UTC hour.
 #[utoipa::path(post, path = "/v1/create-afib-export/{uuid}", tag = "exports",
     params(("uuid" = String, Path)), security(("api_key" = [])),
     request_body = AfRange,
@@ -179,6 +181,7 @@ async fn export(
     Path(PathPatient(uuid)): Path<PathPatient>,
     Valid(AfRange { timestamp_from: Time(from_ms), timestamp_to: Time(to_ms) }): Valid<AfRange>,
 ) -> Result<Response> {
+    let to_ms = AskedRange { from_ms, to_ms }.clamped_end(LONGEST_AF_RANGE_MS, state.platform.core.now_ms());
     let days = state.platform.data.af_records(&researcher, &uuid, from_ms, to_ms).await?;
     // A failure of the first day still has a status of its own.
     let mut days = Box::pin(days);

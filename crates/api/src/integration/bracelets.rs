@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use platform::{BraceletChange, ListedBracelet, NewBracelet};
+use platform::{BraceletChange, Change, ListedBracelet, NewBracelet};
 use serde::Serialize;
 use store::{Bracelet, SerialNumber};
 use utoipa_axum::router::OpenApiRouter;
@@ -44,17 +44,19 @@ body! {
 }
 
 body! {
-    /// Attributes of a bracelet to change; those that are left out stay as they are.
+    /// Attributes of a bracelet to change; those that are left out stay as they are, null takes the firmware away.
     #[schema(as = BraceletChange)]
     struct BraceletAttributes {
         /// Model.
         #[schema(example = "bracelet")]
         #[schema(min_length = 1, max_length = 100, extensions(("x-pattern" = json!(ONE_LINE))))]
-        device_type: Option<String>,
+        #[schema(value_type = String, required = false)]
+        device_type: Change<String>,
         /// Version of the firmware.
         #[schema(example = "1.4.2")]
         #[schema(min_length = 1, max_length = 100, extensions(("x-pattern" = json!(ONE_LINE))))]
-        firmware_version: Option<String>,
+        #[schema(value_type = Option<String>)]
+        firmware_version: Change<String>,
     }
 }
 

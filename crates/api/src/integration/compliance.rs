@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use axum::Json;
 use axum::extract::{Path, State};
 use jiff::Timestamp;
-use platform::{ComplianceCounts, CountedSpan, PlatformError};
+use platform::{ComplianceCounts, CountedSpan, LONGEST_RANGE_MS, PlatformError};
 use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use vitals::instant;
 use vitals::registry::DataType;
 
 use crate::days::date;
@@ -16,6 +17,7 @@ use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::parameters::{Parameters, both, malformed};
 use crate::path_uuid::PathPatient;
+use crate::range_end::AskedRange;
 use crate::state::ApiState;
 
 /// Returns the routes.
@@ -93,6 +95,8 @@ async fn counts_of_day(
 }
 
 /// Counts of a range of UTC of at most 48 hours, both ends included, exact to the millisecond.
+///
+/// An end more than a day ahead, such as 9999-12-31, is brought to 48 hours where it then reaches the present.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/raw-data-compliance", tag = "compliance",
     params(("uuid" = String, Path),
         ("utc_date_from" = String, Query, description = "YYYY-MM-DDTHH:MM:SS.SSSZ"),
@@ -108,6 +112,7 @@ async fn counts_of_range(
 ) -> Result<Json<CountsBody>> {
     // Both are looked at, so that one answer names everything that is wrong.
     let (from_ms, to_ms) = both(utc_ms(&parameters, "utc_date_from"), utc_ms(&parameters, "utc_date_to"))?;
+    let to_ms = AskedRange { from_ms, to_ms }.clamped_end(LONGEST_RANGE_MS, state.platform.core.now_ms());
     let span = CountedSpan::Utc { from_ms, to_ms };
     Ok(Json(counts_body(state.platform.data.compliance_counts(&researcher, &uuid, span).await?)))
 }
@@ -115,11 +120,11 @@ async fn counts_of_range(
 /// Milliseconds since 1970 of a time in UTC. Invalid when it is not there, not in UTC, or finer than milliseconds.
 fn utc_ms(parameters: &Parameters, field: &'static str) -> std::result::Result<i64, PlatformError> {
     let text = parameters.one(field).ok_or_else(|| PlatformError::invalid(field, "is required"))?;
-    let timestamp: Option<Timestamp> = text.strip_suffix('Z').and_then(|_| text.parse().ok());
+    let timestamp = text.strip_suffix('Z').and_then(|_| instant::parse(text));
+    // The last time there is has all digits, and represents 9999-12-31 with as many as were sent.
+    let is_whole = |time: Timestamp| time.subsec_nanosecond() % 1_000_000 == 0 || time == Timestamp::MAX;
     match timestamp {
-        Some(time) if text.as_bytes().get(10) == Some(&b'T') && time.subsec_nanosecond() % 1_000_000 == 0 => {
-            Ok(time.as_millisecond())
-        }
+        Some(time) if text.as_bytes().get(10) == Some(&b'T') && is_whole(time) => Ok(time.as_millisecond()),
         _ => Err(PlatformError::invalid(field, "must be a time in UTC as YYYY-MM-DDTHH:MM:SS.SSSZ")),
     }
 }
@@ -136,6 +141,7 @@ mod tests {
     fn only_times_in_utc_are_read() {
         assert_eq!(read("2025-11-20T00:53:20.007Z"), Some(1_763_600_000_007));
         assert_eq!(read("2025-11-20T00:53:20Z"), Some(1_763_600_000_000));
+        assert_eq!(read("9999-12-31T23:59:59.999Z"), Some(Timestamp::MAX.as_millisecond()));
         for wrong in [
             "",
             "2025-11-20",

@@ -33,7 +33,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
         .routes(routes!(status))
 }
 
-body! {
+body! { of the specification:
     /// Order of an export.
     #[schema(example = json!({"client_date_from": "2026-11-20T00:00:00.000", "client_date_to": "2026-11-20T23:59:59.999",
         "types": ["ppg2", "acc"], "format": "csv", "compression": "deflate"}))]

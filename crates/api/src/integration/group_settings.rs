@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::{Path, State};
-use platform::{GroupSettings, GroupSettingsChange};
+use platform::{Change, GroupSettings, GroupSettingsChange};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use store::GroupCode;
@@ -49,25 +49,31 @@ impl From<GroupSettings> for GroupSettingsBody {
 }
 
 body! {
-    /// Settings to change; those that are left out stay as they are.
+    /// Settings to change; those that are left out stay as they are, null brings the default back.
     struct StudySettingsChange {
         /// Steps, 1 to 200000.
         #[schema(minimum = 1, maximum = 200_000)]
         #[schema(example = 10000)]
-        activity_goal_steps: Option<i64>,
+        #[schema(value_type = Option<i64>)]
+        activity_goal_steps: Change<i64>,
         /// `fox` or `tanaka`.
         #[schema(example = "fox")]
         #[schema(pattern = "^(fox|tanaka)$")]
-        max_heart_rate_rule: Option<String>,
+        #[schema(value_type = Option<String>)]
+        max_heart_rate_rule: Change<String>,
         // Judged by type name later, so that each wrong entry is reported with its own field.
         #[schema(schema_with = retention, required = false)]
-        retention: Option<Map<String, Value>>,
+        retention: Change<Map<String, Value>>,
     }
 }
 
 /// Returns an object of days by data type.
 fn retention() -> Object {
-    let days = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1)).maximum(Some(36_500));
+    // Null is as good as left out, since what is named takes the place of everything.
+    let days = ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::Integer, Type::Null]))
+        .minimum(Some(1))
+        .maximum(Some(36_500));
     // As in the answer, whose numbers have no maximum.
     let days = days.format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)));
     let data_type = ObjectBuilder::new().schema_type(Type::String).pattern(Some(one_of_data_types()));

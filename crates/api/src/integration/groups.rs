@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use platform::GroupChange;
+use platform::{Change, GroupChange};
 use serde::Serialize;
 use store::{Group, GroupCode};
 use utoipa_axum::router::OpenApiRouter;
@@ -23,7 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 /// Pattern of a name, which is more than blanks. `\s` lacks one of them, U+0085.
 const NOT_BLANK: &str = r"^[^\x00]*[^\s\x00\x85][^\x00]*$";
 
-body! {
+body! { of the specification:
     /// A study to create.
     #[schema(as = StudyRequest)]
     struct NewStudy {
@@ -40,16 +40,18 @@ body! {
 }
 
 body! {
-    /// Texts of a study to change; those that are left out stay as they are.
+    /// Texts of a study to change; those that are left out stay as they are, null empties the description.
     struct StudyChange {
         /// Name.
         #[schema(example = "Sleep")]
         #[schema(min_length = 1, max_length = 200, extensions(("x-pattern" = json!(NOT_BLANK))))]
-        name: Option<String>,
+        #[schema(value_type = String, required = false)]
+        name: Change<String>,
         /// Description.
         #[schema(example = "of nurses")]
         #[schema(max_length = 10_000)]
-        description: Option<String>,
+        #[schema(value_type = Option<String>)]
+        description: Change<String>,
     }
 }
 

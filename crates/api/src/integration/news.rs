@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use platform::{NewsReading, NewsSettingsChange};
+use platform::{Change, NewsReading, NewsSettingsChange};
 use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -205,20 +205,23 @@ impl From<SettingsAt> for SettingsBody {
 }
 
 body! {
-    /// Settings to change; those that are left out stay as they are.
+    /// Settings to change; those that are left out stay as they are, null makes them assumed again.
     #[schema(as = NewsSettingsChange)]
     struct NewsSettings {
         /// 1 or 2.
         #[schema(minimum = 1, maximum = 2)]
         #[schema(example = 1)]
-        spo2_scale: Option<i64>,
+        #[schema(value_type = Option<i64>)]
+        spo2_scale: Change<i64>,
         /// Whether the patient breathes supplemental oxygen.
         #[schema(example = false)]
-        oxygen: Option<bool>,
+        #[schema(value_type = Option<bool>)]
+        oxygen: Change<bool>,
         /// A, C, V, P or U.
         #[schema(example = "A")]
         #[schema(pattern = "^[ACVPU]$")]
-        consciousness: Option<String>,
+        #[schema(value_type = Option<String>)]
+        consciousness: Change<String>,
     }
 }
 

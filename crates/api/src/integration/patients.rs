@@ -95,7 +95,7 @@ impl From<Option<VoucherCheck>> for VoucherBody {
     }
 }
 
-body! {
+body! { of the specification:
     /// A new password.
     struct NewPassword {
         /// At least 10 characters.

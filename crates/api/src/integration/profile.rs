@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::http::header::LOCATION;
 use axum::response::{IntoResponse, Response};
-use platform::{PatientChange, ProfileChange};
+use platform::{Change, PatientChange, ProfileChange};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -23,19 +23,22 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 }
 
 body! {
-    /// Filing data of a patient; a field that is left out stays as it is, an empty string removes it.
+    /// Filing data of a patient; a field that is left out stays as it is, null and an empty string take it away.
     struct PatientFilingChange {
         /// Identifier in the customer's own system.
         #[schema(example = "K-0042")]
         #[schema(max_length = 200)]
-        external_patient_id: Option<String>,
+        #[schema(value_type = Option<String>)]
+        external_patient_id: Change<String>,
         /// Five letters or digits.
         #[schema(example = "JYVPQ")]
         #[schema(pattern = "^([0-9A-Za-z]{5})?$")]
-        customer_tag: Option<String>,
-        /// IANA name, which can be changed and not removed.
+        #[schema(value_type = Option<String>)]
+        customer_tag: Change<String>,
+        /// IANA name; an empty string is none.
         #[schema(example = "Europe/Zurich")]
-        time_zone: Option<String>,
+        #[schema(value_type = Option<String>)]
+        time_zone: Change<String>,
     }
 }
 

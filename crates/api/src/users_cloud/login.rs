@@ -20,7 +20,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(login))
 }
 
-body! {
+body! { of the specification:
     /// Either an e-mail or a code, and the password.
     struct LoginRequest {
         /// E-mail address, unless there is a code.

@@ -241,7 +241,8 @@ async fn damage_person(ward: &Ward, patient: &Enrolled) {
     let uuid = PatientId::new(patient.uuid.clone());
     let stored = users.patient(&uuid).await.expect("an answer").expect("a patient");
     let (person, now_ms) = ("{".to_owned(), START_MS);
-    let change = PersonChange { uuid: uuid.clone(), email: None, known: stored.person, person, now_ms };
+    let change =
+        PersonChange { uuid: uuid.clone(), email: None, removes_email: false, known: stored.person, person, now_ms };
     let nothing = HealthChange::PutPatient {
         uuid,
         record_id: stored.record_id,

@@ -4,6 +4,7 @@
 
 pub(crate) mod access;
 pub(crate) mod audit;
+pub(crate) mod change;
 pub(crate) mod checks;
 mod delivery;
 pub(crate) mod error;

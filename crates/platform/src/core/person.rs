@@ -83,7 +83,7 @@ impl Person {
                 *known = Some(new.clone()).filter(|text| !text.trim().is_empty());
             }
         }
-        // An agreement is no text: it can be changed, and never be emptied.
+        // An agreement is no text, of which an empty one would take it away.
         self.agreement_to_terms_of_use = change.agreement_to_terms_of_use.or(self.agreement_to_terms_of_use);
     }
 

@@ -11,6 +11,7 @@ use store::{
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, bracelet_entity, user_entity};
+use crate::core::change::Change;
 use crate::core::checks::{is_blank, note};
 use crate::core::error::{PlatformError, Result};
 use crate::people::People;
@@ -33,10 +34,10 @@ pub struct NewBracelet {
 /// Attributes of a bracelet to change; those that are absent stay as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BraceletChange {
-    /// Model.
-    pub device_type: Option<String>,
+    /// Model, which a bracelet always has.
+    pub device_type: Change<String>,
     /// Version of its firmware.
-    pub firmware_version: Option<String>,
+    pub firmware_version: Change<String>,
 }
 
 /// A bracelet in the list of the inventory and of what was seen.
@@ -136,16 +137,19 @@ impl People {
         serial_number: &SerialNumber,
         change: BraceletChange,
     ) -> Result<Bracelet> {
-        let texts =
-            [("device_type", change.device_type.as_deref()), ("firmware_version", change.firmware_version.as_deref())];
-        check_texts(texts)?;
+        if change.device_type == Change::Removed {
+            return Err(PlatformError::invalid("device_type", "cannot be taken away"));
+        }
+        let text = |change: &Change<String>| change.clone().set();
+        let (device_type, firmware_version) = (text(&change.device_type), text(&change.firmware_version));
+        check_texts([("device_type", device_type.as_deref()), ("firmware_version", firmware_version.as_deref())])?;
         if change == BraceletChange::default() {
             return Err(PlatformError::invalid("firmware_version", "or device_type is required"));
         }
         for _ in 0..TRIES {
             let mut bracelet = self.bracelet_access(researcher, serial_number).await?;
-            bracelet.device_type = change.device_type.clone().unwrap_or(bracelet.device_type);
-            bracelet.firmware_version = change.firmware_version.clone().or(bracelet.firmware_version);
+            bracelet.device_type = device_type.clone().unwrap_or(bracelet.device_type);
+            bracelet.firmware_version = change.firmware_version.clone().over(bracelet.firmware_version);
             let mut entry = self.core.entry(Action::BraceletUpdate, researcher, bracelet_entity(&bracelet.id), None);
             entry.details = Some(
                 json!({"device_type": bracelet.device_type, "firmware_version": bracelet.firmware_version}).to_string(),

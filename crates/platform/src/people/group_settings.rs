@@ -15,6 +15,7 @@ use vitals::summary::SummarySettings;
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, group_entity};
+use crate::core::change::Change;
 use crate::core::checks::{alternatives, integer_of, note};
 use crate::core::error::{PlatformError, Result};
 use crate::core::settings::RETENTION_SETTING;
@@ -39,11 +40,11 @@ pub struct GroupSettings {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupSettingsChange {
     /// The day's goal.
-    pub activity_goal_steps: Option<i64>,
+    pub activity_goal_steps: Change<i64>,
     /// `fox` or `tanaka`.
-    pub max_heart_rate_rule: Option<String>,
+    pub max_heart_rate_rule: Change<String>,
     /// Days by the name of the type, all of them.
-    pub retention: Option<Map<String, Value>>,
+    pub retention: Change<Map<String, Value>>,
 }
 
 impl GroupSettingsChange {
@@ -51,21 +52,29 @@ impl GroupSettingsChange {
     fn values(self) -> Result<Map<String, Value>> {
         let mut errors = BTreeMap::new();
         let mut values = Map::new();
-        if let Some(steps) = self.activity_goal_steps {
+        let named = [
+            (GOAL_SETTING, self.activity_goal_steps == Change::Removed),
+            (RULE_SETTING, self.max_heart_rate_rule == Change::Removed),
+            (RETENTION_SETTING.name(), self.retention == Change::Removed),
+        ];
+        // Null is what is not set, and the default applies.
+        let removed = named.into_iter().filter(|(_, is_removed)| *is_removed);
+        values.extend(removed.map(|(name, _)| (name.to_owned(), Value::Null)));
+        if let Change::Set(steps) = self.activity_goal_steps {
             if !(1..=LARGEST_GOAL_STEPS).contains(&steps) {
                 note(&mut errors, "activity_goal_steps", "must be 1 to 200000");
             }
             values.insert(GOAL_SETTING.to_owned(), steps.into());
         }
-        if let Some(rule) = self.max_heart_rate_rule {
+        if let Change::Set(rule) = self.max_heart_rate_rule {
             if MaxHeartRateRule::from_name(&rule).is_none() {
                 note(&mut errors, "max_heart_rate_rule", "must be fox or tanaka");
             }
             values.insert(RULE_SETTING.to_owned(), rule.into());
         }
-        if let Some(retention) = self.retention {
+        if let Change::Set(retention) = self.retention {
             let mut kept = Map::new();
-            for (data_type, days) in retention {
+            for (data_type, days) in retention.into_iter().filter(|(_, days)| !days.is_null()) {
                 let field = format!("retention.{data_type}");
                 if DataType::from_name(&data_type).is_none() {
                     let known = alternatives(DataType::names());
@@ -181,7 +190,7 @@ mod tests {
     #[test]
     fn days_are_kept_as_integers_however_they_were_written() {
         let Value::Object(retention) = json!({"ppg2": 30.0, "acc": 90}) else { return };
-        let change = GroupSettingsChange { retention: Some(retention), ..GroupSettingsChange::default() };
+        let change = GroupSettingsChange { retention: Change::Set(retention), ..GroupSettingsChange::default() };
         let values = change.values().expect("valid");
         assert_eq!(Value::from(values).to_string(), r#"{"retention":{"acc":90,"ppg2":30}}"#);
     }
@@ -195,9 +204,9 @@ mod tests {
         assert_eq!(wrong(GroupSettingsChange::default()), ["activity_goal_steps"]);
         let Value::Object(retention) = json!({"ppg2": 0, "mood": 5, "acc": "7", "ecg": 1}) else { return };
         let change = GroupSettingsChange {
-            activity_goal_steps: Some(0),
-            max_heart_rate_rule: Some("Fox".to_owned()),
-            retention: Some(retention),
+            activity_goal_steps: Change::Set(0),
+            max_heart_rate_rule: Change::Set("Fox".to_owned()),
+            retention: Change::Set(retention),
         };
         let expected =
             ["activity_goal_steps", "max_heart_rate_rule", "retention.acc", "retention.mood", "retention.ppg2"];

@@ -6,6 +6,7 @@ use store::{Group, GroupCode, GroupDeletion, HealthChange, HealthMessage, Patien
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, group_entity, patient_entity};
+use crate::core::change::Change;
 use crate::core::error::{PlatformError, Result};
 use crate::people::People;
 use crate::people::enrolment::check_group_texts;
@@ -13,10 +14,10 @@ use crate::people::enrolment::check_group_texts;
 /// Texts of a group to change; those that are absent stay as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupChange {
-    /// Name.
-    pub name: Option<String>,
-    /// Description.
-    pub description: Option<String>,
+    /// Name, which a group always has.
+    pub name: Change<String>,
+    /// Description; empty when it is taken away.
+    pub description: Change<String>,
 }
 
 #[boxed_futures]
@@ -26,18 +27,21 @@ impl People {
         let group = self.core.managed_group(researcher, code).await?;
         let fields: Vec<&str> = [("name", &change.name), ("description", &change.description)]
             .into_iter()
-            .filter_map(|(field, value)| value.is_some().then_some(field))
+            .filter_map(|(field, value)| value.is_named().then_some(field))
             .collect();
         if fields.is_empty() {
             return Err(PlatformError::invalid("name", "or description is required"));
         }
-        let name = change.name.as_deref().unwrap_or(&group.name);
-        check_group_texts(name, change.description.as_deref().unwrap_or_default())?;
+        if change.name == Change::Removed {
+            return Err(PlatformError::invalid("name", "cannot be taken away"));
+        }
+        let (new_name, description) = (change.name.set(), change.description.text());
+        check_group_texts(new_name.as_deref().unwrap_or(&group.name), description.as_deref().unwrap_or_default())?;
         let mut entry = self.core.entry(Action::GroupUpdate, researcher, group_entity(&group.id), None);
         // Names of fields and not their texts: a description can name people, and the log is kept.
         entry.details = Some(json!({ "fields": fields }).to_string());
         let audit = self.core.audit(vec![entry]);
-        Ok(self.core.users().change_group(&group.code, change.name, change.description, audit).await?)
+        Ok(self.core.users().change_group(&group.code, new_name, description, audit).await?)
     }
 
     /// Deletes a group that holds no patient.

@@ -13,6 +13,7 @@ use vitals::news2::{Consciousness, Spo2Scale};
 
 use crate::core::access::{Readable, Researcher};
 use crate::core::audit::{Action, patient_entity};
+use crate::core::change::Change;
 use crate::core::checks::note;
 use crate::core::error::{PlatformError, Result};
 use crate::people::People;
@@ -23,11 +24,11 @@ use vitals::summary::Profile;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewsSettingsChange {
     /// 1 or 2.
-    pub spo2_scale: Option<i64>,
+    pub spo2_scale: Change<i64>,
     /// Whether the patient breathes supplemental oxygen.
-    pub oxygen: Option<bool>,
+    pub oxygen: Change<bool>,
     /// One of A, C, V, P, U.
-    pub consciousness: Option<String>,
+    pub consciousness: Change<String>,
 }
 
 impl NewsSettingsChange {
@@ -35,16 +36,24 @@ impl NewsSettingsChange {
     fn fields(&self) -> Result<Map<String, Value>> {
         let mut errors = BTreeMap::new();
         let mut fields = Map::new();
-        if let Some(number) = self.spo2_scale {
+        let named = [
+            ("spo2_scale", self.spo2_scale == Change::Removed),
+            ("oxygen", self.oxygen == Change::Removed),
+            ("consciousness", self.consciousness == Change::Removed),
+        ];
+        // Nobody has set it then, and it is assumed.
+        let removed = named.into_iter().filter(|(_, is_removed)| *is_removed);
+        fields.extend(removed.map(|(field, _)| (field.to_owned(), Value::Null)));
+        if let Change::Set(number) = self.spo2_scale {
             match u8::try_from(number).ok().and_then(Spo2Scale::from_number) {
                 Some(scale) => drop(fields.insert("spo2_scale".to_owned(), scale.number().into())),
                 None => note(&mut errors, "spo2_scale", "must be 1 or 2"),
             }
         }
-        if let Some(oxygen) = self.oxygen {
+        if let Change::Set(oxygen) = self.oxygen {
             fields.insert("oxygen".to_owned(), oxygen.into());
         }
-        if let Some(letter) = &self.consciousness {
+        if let Change::Set(letter) = &self.consciousness {
             match Consciousness::from_letter(letter) {
                 Some(level) => drop(fields.insert("consciousness".to_owned(), level.letter().into())),
                 None => note(&mut errors, "consciousness", "must be A, C, V, P or U"),
@@ -111,7 +120,7 @@ mod tests {
 
     #[test]
     fn only_what_is_named_is_set() {
-        let change = NewsSettingsChange { oxygen: Some(false), ..NewsSettingsChange::default() };
+        let change = NewsSettingsChange { oxygen: Change::Set(false), ..NewsSettingsChange::default() };
         let fields = change.fields().expect("valid");
         assert_eq!(Value::from(fields), serde_json::json!({"oxygen": false}));
     }
@@ -120,8 +129,8 @@ mod tests {
     fn every_wrong_field_is_reported() {
         assert_eq!(wrong_fields(&NewsSettingsChange::default()), ["spo2_scale"]);
         for scale in [0, 3, 257, -1] {
-            let consciousness = Some("a".to_owned());
-            let change = NewsSettingsChange { spo2_scale: Some(scale), oxygen: None, consciousness };
+            let consciousness = Change::Set("a".to_owned());
+            let change = NewsSettingsChange { spo2_scale: Change::Set(scale), oxygen: Change::Kept, consciousness };
             assert_eq!(wrong_fields(&change), ["consciousness", "spo2_scale"]);
         }
     }

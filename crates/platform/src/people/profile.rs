@@ -3,10 +3,13 @@
 use boxed_futures::boxed_futures;
 use jiff::civil::Date;
 use serde_json::json;
-use store::{HealthChange, HealthMessage, NewAuditEntry, PatientId, PersonChange, Profile, StoreError, User};
+use store::{
+    BodyAttribute, HealthChange, HealthMessage, NewAuditEntry, PatientId, PersonChange, Profile, StoreError, User,
+};
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
+use crate::core::change::Change;
 use crate::core::checks::{clean_email, note};
 use crate::core::error::{FieldFaults, PlatformError, Result};
 use crate::core::person::Person;
@@ -19,20 +22,21 @@ use crate::people::patients::PatientRow;
 /// Number of times that a change is tried again that meets another.
 const TRIES: usize = 5;
 
-/// How staff files a patient; what is absent stays as it is, an empty text takes away.
+/// How staff files a patient; an empty text takes away as null does.
 #[derive(Clone, Default)]
 pub struct PatientChange {
     /// Identifier in the customer's own system.
-    pub external_patient_id: Option<String>,
+    pub external_patient_id: Change<String>,
     /// Study code, five characters.
-    pub customer_tag: Option<String>,
+    pub customer_tag: Change<String>,
     /// IANA name.
-    pub time_zone: Option<String>,
+    pub time_zone: Change<String>,
     /// Fields that could not be read; they are refused together with those whose values are not valid.
     pub unreadable: FieldFaults,
 }
 
-/// Attributes of a person to change; what is absent stays as it is, an empty text takes away.
+/// Attributes of a person to change; what is absent stays as it is, an empty text takes away, as `removed` does of what is
+/// no text.
 #[derive(Clone, Default)]
 pub struct ProfileChange {
     /// Names and so on.
@@ -41,10 +45,46 @@ pub struct ProfileChange {
     pub email: Option<String>,
     /// Their body.
     pub profile: Profile,
+    /// Attributes that are taken away and are no texts.
+    pub removed: Vec<Removable>,
     /// The present password, which those who change their own e-mail have to show.
     pub password: Option<String>,
     /// Fields that could not be read; they are refused together with those whose values are not valid.
     pub unreadable: FieldFaults,
+}
+
+/// An attribute that is no text, so that an empty text cannot take it away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removable {
+    /// The address to log in with; the voucher code stays to log in with.
+    Email,
+    /// Whether the terms of use were agreed to.
+    Agreement,
+    /// An attribute of the body.
+    Body(BodyAttribute),
+}
+
+impl Removable {
+    fn of_body(self) -> Option<BodyAttribute> {
+        match self {
+            Removable::Body(attribute) => Some(attribute),
+            Removable::Email | Removable::Agreement => None,
+        }
+    }
+
+    fn field(self) -> &'static str {
+        match self {
+            Removable::Email => "email",
+            Removable::Agreement => "agreement_to_terms_of_use",
+            Removable::Body(BodyAttribute::Birthday) => "birthday",
+            Removable::Body(BodyAttribute::Gender) => "gender",
+            Removable::Body(BodyAttribute::Height) => "height",
+            Removable::Body(BodyAttribute::Weight) => "weight",
+            Removable::Body(BodyAttribute::SkinColor) => "skin_color",
+            Removable::Body(BodyAttribute::HairDensity) => "hair_density",
+            Removable::Body(BodyAttribute::TimeZone) => "time_zone",
+        }
+    }
 }
 
 impl ProfileChange {
@@ -63,6 +103,7 @@ impl ProfileChange {
         ];
         let mut fields = self.person.fields();
         fields.extend(more.into_iter().filter(|(_, is_set)| *is_set).map(|(field, _)| field));
+        fields.extend(self.removed.iter().map(|attribute| attribute.field()));
         fields
     }
 
@@ -84,11 +125,15 @@ impl People {
         let readable = self.core.managed_patient(researcher, uuid).await?;
         let change = ProfileChange {
             person: Person {
-                external_patient_id: change.external_patient_id,
-                customer_tag: change.customer_tag,
+                external_patient_id: change.external_patient_id.text(),
+                customer_tag: change.customer_tag.text(),
                 ..Person::default()
             },
-            profile: Profile { time_zone: change.time_zone, ..Profile::default() },
+            removed: match change.time_zone {
+                Change::Removed => vec![Removable::Body(BodyAttribute::TimeZone)],
+                _ => Vec::new(),
+            },
+            profile: Profile { time_zone: change.time_zone.set(), ..Profile::default() },
             unreadable: change.unreadable,
             ..ProfileChange::default()
         };
@@ -146,7 +191,7 @@ impl People {
 
     /// Checks what a patient changes of themselves, and the password where it is the e-mail.
     async fn check_own_change(&self, caller: &UsersCaller, change: &ProfileChange, address: &str) -> Result<()> {
-        if change.email.is_none() {
+        if change.email.is_none() && !change.removed.contains(&Removable::Email) {
             return Ok(());
         }
         // Everything that is wrong at once, and before the work of a password.
@@ -181,20 +226,29 @@ impl People {
             let patient = self.core.users().patient(uuid).await?.ok_or(PlatformError::NotFound("patient"))?;
             let mut person = Person::from_json(&patient.person)?;
             person.take_over(&change.person);
+            if change.removed.contains(&Removable::Agreement) {
+                person.agreement_to_terms_of_use = None;
+            }
             let now_ms = self.core.now_ms();
-            let put = HealthChange::PutPatient {
+            let put = HealthChange::ChangePatient {
                 uuid: uuid.clone(),
                 record_id: patient.record_id,
-                customer_code: None,
                 profile: change.profile.clone(),
+                removed: change.removed.iter().filter_map(|removed| removed.of_body()).collect(),
                 at_ms: now_ms,
             };
             let entries = vec![entry.clone()];
             let message = HealthMessage { id: self.core.new_message_id(), change: put, entries, created_ms: now_ms };
             let person = person.to_json()?;
-            let change =
-                PersonChange { uuid: uuid.clone(), email: email.clone(), known: patient.person, person, now_ms };
-            match self.core.users().change_person(change, message).await {
+            let written = PersonChange {
+                uuid: uuid.clone(),
+                email: email.clone(),
+                removes_email: change.removed.contains(&Removable::Email),
+                known: patient.person,
+                person,
+                now_ms,
+            };
+            match self.core.users().change_person(written, message).await {
                 Ok(true) => {
                     self.core.deliver_changes_of(uuid).await?;
                     self.core.wake_derivations();

@@ -150,7 +150,7 @@ test("a part of an address is a part, whatever it holds", () => {
 });
 
 test("a field that holds only blanks is an empty one, and 0 is a value", () => {
-  assert.deepEqual(changedFields({ a: "x" }, { a: "   " }), { a: "" });
+  assert.deepEqual(changedFields({ a: "x" }, { a: "   " }), { a: null });
   assert.deepEqual(changedFields({}, { a: "" }), {}, "what was not there and is not");
   assert.deepEqual(changedFields({ w: "70" }, { w: "0" }, ["w"]), { w: 0 });
   assert.deepEqual(formValues({ a: false, b: undefined }, ["a", "b"]), { a: "false", b: "" });

@@ -9,10 +9,10 @@ test("only what differs is sent", () => {
   assert.deepEqual(changedFields(before, { first_name: "Eva", height: "171,5", email: "" }, ["height"]), {
     first_name: "Eva",
     height: 171.5,
-    email: "",
+    email: null,
   });
   assert.deepEqual(changedFields(before, { height: "tall" }, ["height"]), { height: "tall" });
-  assert.deepEqual(changedFields(before, { height: "" }, ["height"]), { height: "" });
+  assert.deepEqual(changedFields(before, { height: "" }, ["height"]), { height: null });
 });
 
 test("a record's absent fields are empty texts", () => {

@@ -3,15 +3,20 @@
 export type Values = Record<string, string>;
 
 /**
- * The fields whose text differs; those named in `numbers` become numbers. An emptied one is an empty text, by which the
- * server takes a text away; what it cannot take away it refuses with its reason.
+ * The fields whose text differs; those named in `numbers` become numbers. An emptied one is null, by which the server
+ * takes it away.
  */
-export function changedFields(before: Values, after: Values, numbers: string[] = []): Record<string, string | number> {
-  const changes: Record<string, string | number> = {};
+export function changedFields(
+  before: Values,
+  after: Values,
+  numbers: string[] = [],
+): Record<string, string | number | null> {
+  const changes: Record<string, string | number | null> = {};
   for (const [name, text] of Object.entries(after)) {
     const trimmed = text.trim();
     if (trimmed === (before[name] ?? "")) continue;
-    changes[name] = numbers.includes(name) && trimmed !== "" ? numberOf(trimmed) : trimmed;
+    if (trimmed === "") changes[name] = null;
+    else changes[name] = numbers.includes(name) ? numberOf(trimmed) : trimmed;
   }
   return changes;
 }

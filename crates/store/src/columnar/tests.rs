@@ -338,7 +338,10 @@ fn spot_measurements_are_held_to_their_unit() {
         DataType::Tests,
         &batch(vec![(TIMESTAMP, times(5)), ("test_type", kinds), ("value", values), ("unit", units)]),
     );
-    let wanted = [(1, "value", "not plausible for temperature"), (2, "unit", "not a unit of temperature")];
+    let wanted = [
+        (1, "value", "not plausible for temperature: must be 20 to 45 °C"),
+        (2, "unit", "not a unit of temperature: must be °C"),
+    ];
     assert_eq!(rejected(&accepted), wanted);
     let units: Vec<&str> =
         accepted.blocks.iter().filter_map(|block| block.column("unit").text(0)).map(|unit| &**unit).collect();

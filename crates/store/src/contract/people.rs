@@ -232,6 +232,7 @@ async fn an_email_wanted_by_two_at_once_goes_to_one(stores: Stores) {
     let change = PersonChange {
         uuid: PatientId::new("uuid-grace"),
         email: Some("eve@example.org".to_owned()),
+        removes_email: false,
         known: "{}".to_owned(),
         person: "{}".to_owned(),
         now_ms: 9,

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::alarms::{self, Alarm};
 use super::db::HealthDb;
 use super::devices::{self, WornDevice};
-use super::patients::{self, KnownAs, Profile};
+use super::patients::{self, BodyAttribute, KnownAs, Profile};
 use super::settings::{self, FieldChange};
 use crate::engine::Tx;
 use crate::error::Result;
@@ -33,6 +33,19 @@ pub enum HealthChange {
         /// The time, ms.
         at_ms: i64,
     },
+    /// Changes attributes of a patient's body; who is not there is added.
+    ChangePatient {
+        /// Identity.
+        uuid: PatientId,
+        /// Record identifier, 24 hex digits.
+        record_id: String,
+        /// What to set.
+        profile: Profile,
+        /// What to take away.
+        removed: Vec<BodyAttribute>,
+        /// The time, ms.
+        at_ms: i64,
+    },
     /// Sets fields of a setting that enters a formula, from a time on.
     SetSetting {
         /// The patient.
@@ -41,7 +54,7 @@ pub enum HealthChange {
         name: String,
         /// From when on it is valid, ms.
         valid_from_ms: i64,
-        /// What to set; fields that are not named keep what was valid.
+        /// What to set; fields that are not named keep what was valid, null takes away.
         fields: Map<String, Value>,
         /// The time, ms.
         at_ms: i64,
@@ -145,6 +158,7 @@ impl HealthChange {
     pub fn patient(&self) -> Option<&PatientId> {
         match self {
             HealthChange::PutPatient { uuid, .. }
+            | HealthChange::ChangePatient { uuid, .. }
             | HealthChange::SetSetting { uuid, .. }
             | HealthChange::SetSettings { uuid, .. }
             | HealthChange::SetAlarms { uuid, .. }
@@ -208,7 +222,7 @@ impl HealthDb {
                 // No row was raised: either the number was made before, or the patient is not here yet, which only the
                 // change that adds one can help.
                 let is_new = tx.execute(HOLD, &[&patient]).await? == 0;
-                if is_new && matches!(change, HealthChange::PutPatient { .. }) {
+                if is_new && matches!(change, HealthChange::PutPatient { .. } | HealthChange::ChangePatient { .. }) {
                     apply(tx, &change).await?;
                     tx.put(TAKE_NUMBER, &[&patient, &number]).await?;
                 }
@@ -221,7 +235,11 @@ impl HealthDb {
 async fn apply(tx: &Tx<'_>, change: &HealthChange) -> Result<()> {
     match change {
         HealthChange::PutPatient { uuid, record_id, customer_code, profile, at_ms } => {
-            let known = KnownAs { record_id, customer_code: customer_code.as_ref(), profile };
+            let known = KnownAs { record_id, customer_code: customer_code.as_ref(), profile, removed: &[] };
+            return patients::put(tx, uuid, known, *at_ms).await;
+        }
+        HealthChange::ChangePatient { uuid, record_id, profile, removed, at_ms } => {
+            let known = KnownAs { record_id, customer_code: None, profile, removed };
             return patients::put(tx, uuid, known, *at_ms).await;
         }
         HealthChange::SetSetting { uuid, name, valid_from_ms, fields, at_ms } => {

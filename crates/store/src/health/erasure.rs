@@ -142,7 +142,7 @@ async fn find_mark(tx: &Tx<'_>, patient: &PatientId) -> Result<Option<ErasedPati
 
 async fn erase_rows(tx: &Tx<'_>, patient: &PatientId, at_ms: i64) -> Result<()> {
     // Holds their row, also when there is none yet: a change that would add it waits, and then finds the mark.
-    let unknown = KnownAs { record_id: "", customer_code: None, profile: &Profile::default() };
+    let unknown = KnownAs { record_id: "", customer_code: None, profile: &Profile::default(), removed: &[] };
     patients::put(tx, patient, unknown, at_ms).await?;
     // A second erasure would count nothing; the receipt is that of the first.
     if find_mark(tx, patient).await?.is_some() {

@@ -65,7 +65,7 @@ pub use jobs::{DERIVE_KIND, EXPORT_KIND, FailingJobs, HeldJob, JobFailure, JobLe
 pub use messages::PendingEntries;
 pub use nodes::NodeView;
 pub use oauth::{AuthorizationCode, OauthRefreshToken};
-pub use patients::{HealthPatient, Profile};
+pub use patients::{BodyAttribute, HealthPatient, Profile};
 #[cfg(any(test, feature = "planned-failures"))]
 pub use planned_damage::DamageTarget;
 pub use retention::Retirement;

@@ -32,6 +32,26 @@ pub struct Profile {
     pub time_zone: Option<String>,
 }
 
+/// An attribute of a body that can be taken away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BodyAttribute {
+    /// Date of birth.
+    Birthday,
+    /// Gender.
+    Gender,
+    /// Height.
+    Height,
+    /// Weight.
+    Weight,
+    /// Skin colour.
+    SkinColor,
+    /// Hair density.
+    HairDensity,
+    /// Time zone.
+    TimeZone,
+}
+
 /// A patient as the health database knows them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HealthPatient {
@@ -75,18 +95,14 @@ record! {
 }
 
 sql! {
+    /// The columns of a body are those after the change: what it takes away is not there.
     PUT = "INSERT INTO patient (uuid, record_id, customer_code, birthday, gender, height, weight, skin_color,
         hair_density, time_zone, created_ms, updated_ms, arrivals, fold_token, fold_lease_until_ms, derivations,
         profile_sum) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, 0, 0, 0, $12, $13)
         ON CONFLICT (uuid) DO UPDATE SET
         customer_code = COALESCE(excluded.customer_code, patient.customer_code),
-        birthday = COALESCE(excluded.birthday, patient.birthday),
-        gender = COALESCE(excluded.gender, patient.gender),
-        height = COALESCE(excluded.height, patient.height),
-        weight = COALESCE(excluded.weight, patient.weight),
-        skin_color = COALESCE(excluded.skin_color, patient.skin_color),
-        hair_density = COALESCE(excluded.hair_density, patient.hair_density),
-        time_zone = COALESCE(excluded.time_zone, patient.time_zone),
+        birthday = excluded.birthday, gender = excluded.gender, height = excluded.height, weight = excluded.weight,
+        skin_color = excluded.skin_color, hair_density = excluded.hair_density, time_zone = excluded.time_zone,
         updated_ms = excluded.updated_ms, profile_sum = excluded.profile_sum";
     FIND = concat!("SELECT ", checked_columns!(), " FROM patient WHERE uuid = $1");
     FIND_ALL = concat!("SELECT ", checked_columns!(), " FROM patient WHERE uuid IN (", list_of_64!(), ")");
@@ -118,28 +134,33 @@ pub(super) struct KnownAs<'change> {
     pub record_id: &'change str,
     pub customer_code: Option<&'change GroupCode>,
     pub profile: &'change Profile,
+    /// Attributes to take away.
+    pub removed: &'change [BodyAttribute],
 }
 
 /// Adds a patient, or changes those attributes that are named; marks due what follows from a changed body. One who was
 /// erased does not come back.
 pub(super) async fn put(tx: &Tx<'_>, uuid: &PatientId, known: KnownAs<'_>, at_ms: i64) -> Result<()> {
-    let KnownAs { record_id, customer_code, profile } = known;
+    let KnownAs { record_id, customer_code, profile, removed } = known;
     // What is known is compared below: a change that repeats it must not have all days computed again.
     let before = tx.query_opt(FIND, &[&uuid], read_checked).await?;
-    let merged = before.as_ref().map_or_else(|| profile.clone(), |before| profile.over(&before.profile));
+    let mut merged = before.as_ref().map_or_else(|| profile.clone(), |before| profile.over(&before.profile));
+    for attribute in removed {
+        merged.remove(*attribute);
+    }
     tx.put(
         PUT,
         &[
             &uuid,
             &record_id,
             &customer_code,
-            &profile.birthday,
-            &profile.gender,
-            &profile.height,
-            &profile.weight,
-            &profile.skin_color,
-            &profile.hair_density,
-            &profile.time_zone,
+            &merged.birthday,
+            &merged.gender,
+            &merged.height,
+            &merged.weight,
+            &merged.skin_color,
+            &merged.hair_density,
+            &merged.time_zone,
             &at_ms,
             &vitals::derivation::versions(),
             &profile_sum(uuid, &merged)?,
@@ -150,13 +171,13 @@ pub(super) async fn put(tx: &Tx<'_>, uuid: &PatientId, known: KnownAs<'_>, at_ms
     if tx.query_opt(IS_ERASED, &[&uuid], |_| Ok(())).await?.is_some() {
         return tx.execute(DELETE, &[&uuid]).await.map(drop);
     }
-    if let (Some(before), Some(weight_kg)) = (&before, profile.weight)
-        && before.profile.weight != profile.weight
+    if let Some(before) = &before
+        && before.profile.weight != merged.weight
     {
-        settings::keep_weight(tx, uuid, before.profile.weight, weight_kg, at_ms).await?;
+        settings::keep_weight(tx, uuid, before.profile.weight, merged.weight, at_ms).await?;
     }
     match before {
-        Some(before) if profile.changes_formulas(&before.profile) => due::mark_all(tx, uuid, at_ms).await,
+        Some(before) if merged.in_formulas() != before.profile.in_formulas() => due::mark_all(tx, uuid, at_ms).await,
         _ => Ok(()),
     }
 }
@@ -225,16 +246,21 @@ impl Profile {
         }
     }
 
-    /// Returns whether setting this over what was known changes something that a formula takes: days have to be
-    /// computed again.
-    fn changes_formulas(&self, known: &Profile) -> bool {
-        fn changes<T: PartialEq>(new: Option<&T>, known: Option<&T>) -> bool {
-            new.is_some() && new != known
+    /// Takes an attribute away.
+    fn remove(&mut self, attribute: BodyAttribute) {
+        match attribute {
+            BodyAttribute::Birthday => self.birthday = None,
+            BodyAttribute::Gender => self.gender = None,
+            BodyAttribute::Height => self.height = None,
+            BodyAttribute::Weight => self.weight = None,
+            BodyAttribute::SkinColor => self.skin_color = None,
+            BodyAttribute::HairDensity => self.hair_density = None,
+            BodyAttribute::TimeZone => self.time_zone = None,
         }
-        changes(self.birthday.as_ref(), known.birthday.as_ref())
-            || changes(self.gender.as_ref(), known.gender.as_ref())
-            || changes(self.height.as_ref(), known.height.as_ref())
-            || changes(self.weight.as_ref(), known.weight.as_ref())
-            || changes(self.time_zone.as_ref(), known.time_zone.as_ref())
+    }
+
+    /// Returns what formulas take of it: days have to be computed again when that changes.
+    fn in_formulas(&self) -> impl PartialEq {
+        (self.birthday.clone(), self.gender, self.height, self.weight, self.time_zone.clone())
     }
 }

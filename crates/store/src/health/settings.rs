@@ -99,7 +99,7 @@ fn setting_sum(patient: &PatientId, setting: &Setting) -> i64 {
     checksum::of_row(Of::Setting, patient, &[*valid_from_ms], checksum::of_bytes(text.as_bytes()))
 }
 
-/// Fields of a setting that are set from a time on; those that are not named keep what was valid.
+/// Fields of a setting that are set from a time on; those that are not named keep what was valid, null takes away.
 pub(super) struct FieldChange<'change> {
     pub name: &'change str,
     pub valid_from_ms: i64,
@@ -129,25 +129,25 @@ pub(super) async fn set_fields(tx: &Tx<'_>, patient: &PatientId, change: FieldCh
     due::mark_at(tx, patient, DataType::Activity, valid_from_ms * 1000, at_ms).await
 }
 
-/// Keeps a weight from a time on; the one that was known before it holds for all time until then.
+/// Keeps a weight from a time on, or that none is known; the one that was known before it holds for all time until then.
 pub(super) async fn keep_weight(
     tx: &Tx<'_>,
     patient: &PatientId,
     before_kg: Option<f64>,
-    weight_kg: f64,
+    weight_kg: Option<f64>,
     at_ms: i64,
 ) -> Result<()> {
     const FROM_THE_BEGINNING_MS: i64 = 0;
     // Weights before the first change were never written down; without this, days of before would be computed with the
     // new one.
     let is_kept = tx.query_opt(FIND_VALID, &[&patient, &WEIGHT_SETTING, &at_ms], |_| Ok(())).await?.is_some();
-    let weight = |valid_from_ms, kg: f64| Setting {
+    let weight = |valid_from_ms, kg: Option<f64>| Setting {
         name: WEIGHT_SETTING.to_owned(),
         valid_from_ms,
         body: Value::from(kg).to_string(),
     };
     if let Some(before_kg) = before_kg.filter(|_| !is_kept) {
-        put(tx, patient, &weight(FROM_THE_BEGINNING_MS, before_kg)).await?;
+        put(tx, patient, &weight(FROM_THE_BEGINNING_MS, Some(before_kg))).await?;
     }
     put(tx, patient, &weight(at_ms, weight_kg)).await
 }

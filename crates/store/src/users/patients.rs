@@ -90,6 +90,8 @@ pub struct PersonChange {
     pub uuid: PatientId,
     /// Address to log in with, in lower case; absent to leave it as it is.
     pub email: Option<String>,
+    /// Whether the address is taken away. The voucher code stays to log in with.
+    pub removes_email: bool,
     /// What the attributes were read as, JSON.
     pub known: String,
     /// What they become, JSON.
@@ -123,6 +125,7 @@ sql! {
         WHERE uuid = $1 AND state = 'confirmed'";
     CHANGE_PERSON = "UPDATE patient SET email = COALESCE($2, email), person = $3, updated_ms = $4
         WHERE uuid = $1 AND person = $5";
+    REMOVE_EMAIL = "UPDATE patient SET email = NULL WHERE uuid = $1";
     END_SESSIONS = "UPDATE session SET ended_ms = $2 WHERE owner = $1 AND ended_ms IS NULL";
     END_CONSENTS = "UPDATE oauth_consent SET ended_ms = $2 WHERE patient = $1 AND ended_ms IS NULL";
 }
@@ -259,7 +262,7 @@ impl UsersDb {
             .await
     }
 
-    /// Writes a patient's personal attributes, and their e-mail when one is given, and enqueues for the health database
+    /// Writes a patient's personal attributes, and their e-mail when one is given or taken away, and enqueues for the health database
     /// what the message says. `known` is what the attributes were read as: false, and nothing is changed, when the
     /// stored ones differ from it, or the patient is gone. [`StoreError::Conflict`] when the e-mail is taken, by an
     /// account or by a patient.
@@ -267,11 +270,14 @@ impl UsersDb {
         let owner = change.uuid.clone();
         self.db
             .write_of(owner.as_str(), async move |tx| {
-                let PersonChange { uuid, email, known, person, now_ms } = &change;
+                let PersonChange { uuid, email, removes_email, known, person, now_ms } = &change;
                 emails::hold_for_patient(tx, email.as_deref()).await?;
                 // Compared with what was read: of two changes at once, the second would undo what the first has set.
                 if tx.execute(CHANGE_PERSON, &[uuid, email, person, now_ms, known]).await? == 0 {
                     return Ok(false);
+                }
+                if *removes_email {
+                    tx.execute(REMOVE_EMAIL, &[uuid]).await?;
                 }
                 message.enqueue(tx).await?;
                 Ok(true)

@@ -1,6 +1,8 @@
 //! What formulas ask about a patient: the body, and settings over time.
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use crate::heart::MaxHeartRateRule;
 use crate::news_timeline::{Assumed, SettingsAt};
@@ -9,7 +11,7 @@ use crate::summary::{Profile, SummarySettings, max_bpm_on};
 use crate::zone::{LocalClock, LocalDay};
 
 /// Name of the setting of NEWS: `{"spo2_scale": 1, "oxygen": false, "consciousness": "A"}`. A field that is absent
-/// keeps what was set before.
+/// keeps what was set before; null takes it away.
 pub const NEWS_SETTING: &str = "news";
 /// Name of the setting of the day's goal: a number of steps.
 pub const GOAL_SETTING: &str = "activity_goal_steps";
@@ -58,10 +60,10 @@ impl Subject {
         let mut set = NewsSetting::default();
         for setting in &self.settings {
             if setting.name == NEWS_SETTING && setting.valid_from_ms <= time_ms {
-                let change: NewsSetting = serde_json::from_str(&setting.body).unwrap_or_default();
-                set.spo2_scale = change.spo2_scale.or(set.spo2_scale);
-                set.oxygen = change.oxygen.or(set.oxygen);
-                set.consciousness = change.consciousness.or(set.consciousness);
+                let change: Map<String, Value> = serde_json::from_str(&setting.body).unwrap_or_default();
+                take_over(&mut set.spo2_scale, &change, "spo2_scale");
+                take_over(&mut set.oxygen, &change, "oxygen");
+                take_over(&mut set.consciousness, &change, "consciousness");
             }
         }
         let spo2_scale = set.spo2_scale.and_then(Spo2Scale::from_number);
@@ -101,10 +103,11 @@ impl Subject {
     /// one; the rest of a body does not change.
     pub fn profile_on(&self, day: LocalDay) -> Profile {
         let end_ms = day.span_us(&self.clock).1 / 1000 - 1;
-        let first = || self.settings.iter().find(|setting| setting.name == WEIGHT_SETTING);
-        let first_kg = || first().and_then(|setting| setting.body.parse().ok());
-        let weight_kg = self.setting_at(WEIGHT_SETTING, end_ms).or_else(first_kg);
-        Profile { weight_kg: weight_kg.or(self.profile.weight_kg), ..self.profile }
+        let is_weight = |setting: &&Setting| setting.name == WEIGHT_SETTING;
+        let known = self.settings.iter().rfind(|setting| is_weight(setting) && setting.valid_from_ms <= end_ms);
+        let Some(kept) = known.or_else(|| self.settings.iter().find(is_weight)) else { return self.profile };
+        // A weight that was taken away is kept as null.
+        Profile { weight_kg: kept.body.parse().ok(), ..self.profile }
     }
 
     /// Goal and rule of a day: those valid when it ends.
@@ -137,6 +140,13 @@ struct NewsSetting {
     consciousness: Option<String>,
 }
 
+/// Takes a field of a change over: null takes it away, and one that is absent or cannot be read leaves it.
+fn take_over<T: DeserializeOwned>(known: &mut Option<T>, change: &Map<String, Value>, field: &str) {
+    if let Some(Ok(value)) = change.get(field).map(|value| serde_json::from_value(value.clone())) {
+        *known = value;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,6 +168,23 @@ mod tests {
         let second = subject.news_settings(200);
         assert_eq!((second.settings.spo2_scale, second.assumed), (Spo2Scale::Two, Assumed::default()));
         assert_eq!((second.settings.consciousness, second.settings.oxygen), (Consciousness::Confusion, true));
+    }
+
+    #[test]
+    fn null_takes_a_setting_away_from_its_time_on() {
+        let settings = vec![
+            setting(NEWS_SETTING, 100, r#"{"oxygen": true, "spo2_scale": 2, "consciousness": "C"}"#),
+            setting(NEWS_SETTING, 200, r#"{"oxygen": null, "spo2_scale": null, "consciousness": null}"#),
+            setting(WEIGHT_SETTING, 0, "80.0"),
+            setting(WEIGHT_SETTING, 86_400_000, "null"),
+            setting(WEIGHT_SETTING, 2 * 86_400_000, "77.5"),
+        ];
+        let profile = Profile { weight_kg: Some(77.5), ..Profile::default() };
+        let subject = Subject::new(profile, "UTC", settings);
+        assert_eq!(subject.news_settings(199).assumed, Assumed::default());
+        assert_eq!(subject.news_settings(200), subject.news_settings(0), "as if nobody had set anything");
+        let weights = [0, 1, 2].map(|day| subject.profile_on(LocalDay(day)).weight_kg);
+        assert_eq!(weights, [Some(80.0), None, Some(77.5)]);
     }
 
     #[test]

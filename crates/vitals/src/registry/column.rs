@@ -89,6 +89,30 @@ impl Column {
         }
     }
 
+    /// Returns why a value cannot be a cell of the column, for people, with what can be.
+    pub fn reason(&self, error: CellError) -> String {
+        let bound = match (error, self.kind) {
+            (CellError::OutOfRange, Kind::Number { min, max, .. }) => self.range_text(min, max),
+            (CellError::OutOfRange | CellError::UnknownCode, Kind::Hex) => "0x00 to 0xff".to_owned(),
+            (CellError::UnknownCode, Kind::Number { min, max, .. }) => {
+                let gaps: Vec<String> = self.gaps.iter().map(ToString::to_string).collect();
+                format!("{} without {}", self.range_text(min, max), gaps.join(" and "))
+            }
+            (CellError::UnknownCode, Kind::TestType) => {
+                let names: Vec<&str> = TestKind::ALL.iter().map(|kind| kind.name).collect();
+                format!("one of {}", names.join(", "))
+            }
+            (CellError::TooLong, Kind::Text { max_chars }) => format!("at most {max_chars} characters"),
+            _ => return error.to_string(),
+        };
+        format!("{error}: must be {bound}")
+    }
+
+    fn range_text(&self, min: i32, max: i32) -> String {
+        let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
+        format!("{min} to {max}{unit}")
+    }
+
     /// Returns the cell that means "no value" as well as [`NULL`]; [`NULL`] itself where every value is one.
     pub const fn no_value_cell(&self) -> i32 {
         match self.no_value {

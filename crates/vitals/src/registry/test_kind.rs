@@ -52,4 +52,16 @@ impl TestKind {
         }
         Ok(Some(name))
     }
+
+    /// Returns what [`TestKind::check`] takes in the column that it has found wrong, for people.
+    pub fn reason(&self, column: &str, unit: Option<&str>) -> String {
+        let of_unit = |(name, min, max): &(&str, f64, f64)| format!("{min} to {max} {name}");
+        if column == "unit" {
+            let names: Vec<&str> = self.units.iter().map(|(name, ..)| *name).collect();
+            return format!("not a unit of {}: must be {}", self.name, names.join(" or "));
+        }
+        let is_sent = |(name, ..): &&(&str, f64, f64)| unit.is_none_or(|unit| unit == *name);
+        let range = self.units.iter().find(is_sent).map(of_unit).unwrap_or_default();
+        format!("not plausible for {}: must be {range}", self.name)
+    }
 }

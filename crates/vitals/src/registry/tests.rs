@@ -53,6 +53,29 @@ fn codes_and_hexadecimal_are_read_and_written() {
     assert_eq!(test_type.text_of(cell).as_deref(), Some("blood_pressure_systolic"));
     assert_eq!(test_type.cell_from_text("pulse"), Err(CellError::UnknownCode));
 }
+
+#[test]
+fn reasons_name_what_a_column_takes() {
+    let reason = |data_type: DataType, column: &str, error| data_type.column(column).unwrap().reason(error);
+    for (data_type, column, error, expected) in [
+        (DataType::Activity, "bpm", CellError::OutOfRange, "out of range: must be 0 to 255 /min"),
+        (DataType::Activity, "activity_type", CellError::UnknownCode, "unknown code: must be 0 to 7 without 3 and 5"),
+        (DataType::Ppg2, "metric_id", CellError::OutOfRange, "out of range: must be 0x00 to 0xff"),
+        (DataType::Ppg2, "metric_id", CellError::UnknownCode, "unknown code: must be 0x00 to 0xff"),
+        (DataType::Activity, "bpm", CellError::NotANumber, "not a number"),
+        (DataType::Tests, "test_type", CellError::Null, "must not be null"),
+    ] {
+        assert_eq!(reason(data_type, column, error), expected);
+    }
+    let kinds = reason(DataType::Tests, "test_type", CellError::UnknownCode);
+    assert!(kinds.starts_with("unknown code: must be one of heart_rate, ") && kinds.ends_with(", other"), "{kinds}");
+    assert!(reason(DataType::Tests, "note", CellError::TooLong).starts_with("text too long: must be at most "));
+    let glucose = TestKind::ALL.iter().find(|kind| kind.name == "glucose").unwrap();
+    assert_eq!(glucose.reason("value", None), "not plausible for glucose: must be 0.1 to 70 mmol/L");
+    assert_eq!(glucose.reason("value", Some("mg/dL")), "not plausible for glucose: must be 2 to 1300 mg/dL");
+    assert_eq!(glucose.reason("unit", Some("g")), "not a unit of glucose: must be mmol/L or mg/dL");
+}
+
 /// Numbers are in databases and files: a change of one makes stored rows rows of another type. A new type gets the next
 /// number, and the number of a type that is given up stays unused.
 #[test]

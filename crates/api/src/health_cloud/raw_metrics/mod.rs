@@ -29,6 +29,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 /// Returns the samples of the token's patient in a window. Both ends of the range are included.
 ///
 /// At most 30 minutes at once of a waveform, a type that is sampled many times a second; 24 hours of every other type.
+/// An end more than a day ahead, such as 9999-12-31, is brought to that length where it then reaches the present.
 /// `Accept` chooses between JSON, CSV, Arrow and Parquet.
 #[utoipa::path(get, path = "/v2/raw-metrics/{raw_metric_type}", tag = "raw metrics",
     params(("raw_metric_type" = String, Path, description = "data type"),
@@ -51,7 +52,9 @@ async fn raw_metrics(
 ) -> Result<Response> {
     let patient = caller.readable()?;
     let data_type = DataType::from_name(&data_type).ok_or(PlatformError::NotFound("raw metric type"))?;
-    let range = range::read(data_type, &parameters)?;
+    let zone = caller.intake.time_zone.as_deref().unwrap_or("UTC");
+    let present = range::Present { now_ms: state.platform.core.now_ms(), zone };
+    let range = range::read(data_type, &parameters, &present)?;
     // After the range: 406 would send a client looking for another form of an answer that there is not.
     let form = Form::asked_for(&headers)?;
     let pieces = state.platform.data.samples(&patient, data_type, range).await?;

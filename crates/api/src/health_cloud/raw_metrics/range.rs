@@ -3,27 +3,54 @@
 use jiff::Timestamp;
 use platform::PlatformError;
 use platform::samples::Range;
+use vitals::instant;
 use vitals::registry::DataType;
+use vitals::zone::LocalClock;
 
 use crate::parameters::Parameters;
+use crate::range_end::AskedRange;
 use crate::times;
 
 const DAY_MS: i64 = 86_400_000;
 const HALF_HOUR_MS: i64 = 30 * 60_000;
 
+/// The present of a request.
+pub(super) struct Present<'caller> {
+    /// Unix epoch ms.
+    pub now_ms: i64,
+    /// Time zone of the patient.
+    pub zone: &'caller str,
+}
+
+impl Present<'_> {
+    /// Milliseconds since 1970-01-01T00:00 of the patient's clock.
+    fn local_ms(&self) -> i64 {
+        LocalClock::new(self.zone).local_us(self.now_ms.saturating_mul(1000)).div_euclid(1000)
+    }
+}
+
 /// Returns the range that the parameters ask for. Malformed when they are not a pair, cannot be read, or ask for too
 /// much.
-pub(super) fn read(data_type: DataType, parameters: &Parameters) -> Result<Range, PlatformError> {
+pub(super) fn read(
+    data_type: DataType,
+    parameters: &Parameters,
+    present: &Present<'_>,
+) -> Result<Range, PlatformError> {
     let names = ["from_date", "to_date", "from_client_date", "to_client_date"];
     let [from, to, from_client, to_client] = names.map(|name| parameters.one(name));
     // Any mixture is refused: half a range in each clock has two meanings.
+    // The answer comes at once and unpaged, and half an hour of a waveform has more rows than days of the rest.
+    let largest_ms = if data_type.is_waveform() { HALF_HOUR_MS } else { DAY_MS };
+    let clamped = |from_ms: i64, to_ms: i64, now_ms: i64| AskedRange { from_ms, to_ms }.clamped_end(largest_ms, now_ms);
     let (range, from_ms, to_ms) = match (from, to, from_client, to_client) {
         (Some(from), Some(to), None, None) => {
             let (from_ms, to_ms) = (zoned_ms("from_date", from)?, zoned_ms("to_date", to)?);
+            let to_ms = clamped(from_ms, to_ms, present.now_ms);
             (Range::Utc { from_ms, to_ms }, from_ms, to_ms)
         }
         (None, None, Some(from), Some(to)) => {
             let (from_ms, to_ms) = (local_ms("from_client_date", from)?, local_ms("to_client_date", to)?);
+            let to_ms = clamped(from_ms, to_ms, present.local_ms());
             (Range::Local { from_ms, to_ms }, from_ms, to_ms)
         }
         _ => {
@@ -31,8 +58,6 @@ pub(super) fn read(data_type: DataType, parameters: &Parameters) -> Result<Range
             return Err(malformed("wrong_range", message.to_owned()));
         }
     };
-    // The answer comes at once and unpaged, and half an hour of a waveform has more rows than days of the rest.
-    let largest_ms = if data_type.is_waveform() { HALF_HOUR_MS } else { DAY_MS };
     if to_ms < from_ms {
         return Err(malformed("wrong_range", "the range ends before it begins".to_owned()));
     }
@@ -56,11 +81,10 @@ fn zoned_ms(name: &str, text: &str) -> Result<i64, PlatformError> {
         Some(at) if at > "YYYY-MM-DDT".len() => format!("{}+{}", &text[..at], &text[at + 1..]),
         _ => text.to_owned(),
     };
-    let timestamp: Result<Timestamp, _> = repaired.parse();
-    let not_a_time = |_| malformed("wrong_range", format!("{name} is not an ISO 8601 date and time with a zone"));
+    let not_a_time = || malformed("wrong_range", format!("{name} is not an ISO 8601 date and time with a zone"));
     // Rows are shown with whole milliseconds, cut off; ends of ranges are cut in the same way, or a shown time would
     // miss its row.
-    Ok(floor_ms(timestamp.map_err(not_a_time)?))
+    Ok(floor_ms(instant::parse(&repaired).ok_or_else(not_a_time)?))
 }
 
 fn floor_ms(timestamp: Timestamp) -> i64 {
@@ -79,7 +103,8 @@ mod tests {
 
     fn range(data_type: DataType, query: &str) -> Result<Range, &'static str> {
         let uri = format!("/?{query}").parse().unwrap();
-        match read(data_type, &Parameters::of(&uri)) {
+        let present = Present { now_ms: 1_763_600_000_000, zone: "Pacific/Auckland" };
+        match read(data_type, &Parameters::of(&uri), &present) {
             Ok(range) => Ok(range),
             Err(PlatformError::Malformed { code, .. }) => Err(code),
             Err(other) => panic!("{other:?}"),
@@ -99,6 +124,26 @@ mod tests {
         let local = "from_client_date=2025-11-20T00:00:00&to_client_date=2025-11-20T00:00:01.5";
         let expected = Range::Local { from_ms: 1_763_596_800_000, to_ms: 1_763_596_801_500 };
         assert_eq!(range(DataType::Activity, local), Ok(expected));
+    }
+
+    #[test]
+    fn an_end_that_means_no_end_is_clamped_in_both_clocks() {
+        let hour_ms = 3_600_000;
+        let now_ms = 1_763_600_000_000;
+        for never in ["9999-12-31T23:59:59.999Z", "9999-12-31T00:00:00-11:00", "2999-01-01T00:00:00Z"] {
+            let query = format!("from_date=2025-11-20T00:43:20Z&to_date={never}");
+            let expected = |length_ms| Ok(Range::Utc { from_ms: now_ms - hour_ms / 6, to_ms: now_ms + length_ms });
+            assert_eq!(range(DataType::Ecg, &query), expected(hour_ms / 3));
+            assert_eq!(range(DataType::Activity, &query), expected(24 * hour_ms - hour_ms / 6));
+            let query = format!("from_date=2025-11-19T00:43:20Z&to_date={never}");
+            assert_eq!(range(DataType::Activity, &query), Err("window_too_large"), "a part would be left out");
+        }
+        // Thirteen hours ahead of UTC.
+        let query = "from_client_date=2025-11-20T13:33:20&to_client_date=9999-12-31T23:59:59.999";
+        let from_ms = now_ms + 13 * hour_ms - hour_ms / 3;
+        assert_eq!(range(DataType::Ecg, query), Ok(Range::Local { from_ms, to_ms: from_ms + hour_ms / 2 }));
+        let query = "from_client_date=2025-11-20T00:53:20&to_client_date=9999-12-31T23:59:59.999";
+        assert_eq!(range(DataType::Ecg, query), Err("window_too_large"));
     }
 
     #[test]

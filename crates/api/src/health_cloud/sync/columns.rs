@@ -1,5 +1,6 @@
 //! The rows of one data type, in each of their three forms: columns, an array of column blocks, an array of rows.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -7,8 +8,8 @@ use platform::alternatives;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use vitals::block::Cells;
-use vitals::intake::{Batch, NO_TIME};
-use vitals::registry::{CellError, DataType, NULL, Rates};
+use vitals::intake::{Batch, FORMS_OF_A_TIME, NO_TIME, UNREADABLE_TIME};
+use vitals::registry::{DataType, NULL, Rates};
 use vitals::sample_time::{Decimal, EvenSampling, HIGHEST_HZ, Rate};
 
 use super::body::names::NameSeed;
@@ -121,7 +122,7 @@ impl<'de> Visitor<'de> for ObjectSeed<'_, '_> {
                 }
                 // Kept apart from the columns: no type may have a column of these names.
                 "start" if fields.start.is_some() => return Err(self.fail("start", "is given twice")),
-                "start" => fields.start = Some(self.decimal("start", map.next_value()?)?),
+                "start" => fields.start = Some(self.start(map.next_value()?)?),
                 "rate_hz" if fields.rate_hz.is_some() => return Err(self.fail("rate_hz", "is given twice")),
                 "rate_hz" => fields.rate_hz = Some(self.rate(map.next_value()?)?),
                 // Raw metrics show it, and what they show can be sent back. It follows from time and
@@ -169,9 +170,12 @@ impl<'place> ObjectSeed<'_, 'place> {
     }
 
     /// A start is read from its text: a binary float would move samples.
-    fn decimal<E: serde::de::Error>(&self, name: &str, text: &RawValue) -> Result<Decimal, E> {
-        let decimal = Decimal::parse(text.get());
-        decimal.ok_or_else(|| self.fail(name, "is not a number of at most 20 digits, 12 behind the point"))
+    fn start<E: serde::de::Error>(&self, text: &RawValue) -> Result<Decimal, E> {
+        let text = text.get();
+        let written = text.starts_with('"').then(|| serde_json::from_str::<Cow<'_, str>>(text).ok()).flatten();
+        let start = written.map_or_else(|| Decimal::parse(text), |time| Decimal::parse_time(&time));
+        let forms = || format!("{FORMS_OF_A_TIME}, of at most 20 digits, 12 behind the point");
+        start.ok_or_else(|| self.fail("start", &forms()))
     }
 
     /// Returns a rate belongs to the block and not to a row, so a wrong one is a fault of the body.
@@ -204,13 +208,14 @@ impl<'place> ObjectSeed<'_, 'place> {
             return Err(self.fail(name, "is an array while timestamp is not"));
         }
         match time {
-            TimeField::One(time_us) => self.append(&[*time_us], fields),
-            // One row of many is at fault; an object that is not in an array is columns, which are of the wrong kind.
-            _ if self.in_array => {
-                self.rows.note_next(self.place, TIME_COLUMN, CellError::NotANumber)?;
-                self.append(&[NO_TIME], fields)
+            TimeField::One(UNREADABLE_TIME) | TimeField::WrongKind | TimeField::Each(_) => {
+                // One row of many is at fault; an object that is not in an array is columns, which are of the wrong kind.
+                if !self.in_array {
+                    return Err(self.fail(TIME_COLUMN, FORMS_OF_A_TIME));
+                }
+                self.append(&[UNREADABLE_TIME], fields)
             }
-            _ => Err(self.fail(TIME_COLUMN, "is of the wrong kind")),
+            TimeField::One(time_us) => self.append(&[*time_us], fields),
         }
     }
 

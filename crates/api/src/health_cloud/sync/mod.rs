@@ -84,7 +84,7 @@ struct SyncAnswer {
     sync_id: String,
     /// By data type.
     #[schema(example = json!({"activity": {"stored": 59, "duplicate": 0, "replaced": 0, "rejected": 1,
-        "errors": [{"index": 7, "column": "bpm", "reason": "out of range"}]}}))]
+        "errors": [{"index": 7, "column": "bpm", "reason": "out of range: must be 0 to 255 /min"}]}}))]
     types: BTreeMap<&'static str, TypeAnswer>,
 }
 
@@ -123,7 +123,7 @@ struct RowError {
     #[schema(example = "bpm")]
     column: &'static str,
     /// Reason for which it is not stored.
-    #[schema(example = "out of range")]
+    #[schema(example = "out of range: must be 0 to 255 /min")]
     reason: String,
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::de::Error;
 use vitals::block::Cells;
 use vitals::intake::{Batch, Fault};
-use vitals::registry::{CellError, DataType, NULL};
+use vitals::registry::{DataType, NULL};
 
 use super::body::place::{Place, most_rows};
 use super::cells::Field;
@@ -113,17 +113,6 @@ impl RowCollector {
             }
         }
         Ok(())
-    }
-
-    /// Notes that the row which is appended next is wrong.
-    pub(super) fn note_next<E: Error>(
-        &mut self,
-        place: &Place,
-        column: &'static str,
-        error: CellError,
-    ) -> Result<(), E> {
-        let row = self.times_us.len() as u32;
-        self.note(place, Fault { row, column, error })
     }
 
     fn note<E: Error>(&mut self, place: &Place, fault: Fault) -> Result<(), E> {

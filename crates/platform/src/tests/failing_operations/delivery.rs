@@ -4,6 +4,7 @@ use store::FailureMoment::{AfterItCommits, BeforeItBegins};
 use store::{FailureMoment, SerialNumber};
 
 use super::study::Study;
+use crate::core::change::Change;
 use crate::people::bracelets::NewBracelet;
 use crate::people::groups::GroupChange;
 use crate::people::news_settings::NewsSettingsChange;
@@ -142,7 +143,7 @@ async fn news_settings_are_delivered_with_one_entry_and_hold_from_when_they_were
     let study = Study::begin().await;
     let people = &study.service.platform.people;
     let grace = study.patient().await;
-    let oxygen = NewsSettingsChange { oxygen: Some(true), ..NewsSettingsChange::default() };
+    let oxygen = NewsSettingsChange { oxygen: Change::Set(true), ..NewsSettingsChange::default() };
     study.break_users("messages.enqueue", BeforeItBegins);
     study.assert_unavailable(people.change_news_settings(&study.researcher, &grace, &oxygen).await);
     assert_eq!(study.deliver_left().await, 0);
@@ -186,7 +187,7 @@ async fn bracelet_is_worn_in_both_databases_or_in_none() {
 async fn change_in_one_database_has_its_entry_or_was_not_made() {
     let study = Study::begin().await;
     let people = &study.service.platform.people;
-    let rename = |name: &str| GroupChange { name: Some(name.to_owned()), description: None };
+    let rename = |name: &str| GroupChange { name: Change::Set(name.to_owned()), description: Change::Kept };
     let name_after = async |moment: FailureMoment, name: &str| {
         study.break_users("groups.change_group", moment);
         study.assert_unavailable(people.change_group(&study.researcher, &study.group, rename(name)).await);

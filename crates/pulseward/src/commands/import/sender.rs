@@ -177,11 +177,11 @@ mod tests {
     fn answers_are_added_up_over_types() {
         let answer = json!({"types": {
             "activity": {"stored": 3, "duplicate": 1, "replaced": 2, "rejected": 4,
-                "errors": [{"index": 7, "column": "bpm", "reason": "out of range"}]},
+                "errors": [{"index": 7, "column": "bpm", "reason": "out of range: must be 0 to 255 /min"}]},
             "sleep": {"stored": 1}
         }});
         let answer = Answer::of(&answer);
-        let (column, reason) = ("bpm".to_owned(), "out of range".to_owned());
+        let (column, reason) = ("bpm".to_owned(), "out of range: must be 0 to 255 /min".to_owned());
         assert_eq!(answer.rejections, [Rejection { index: 7, column, reason }]);
         let mut counts = Counts::default();
         counts.add(11, answer.counts);

@@ -1,6 +1,6 @@
 use super::*;
 use vitals::block::Cells;
-use vitals::intake::{Batch, NO_TIME};
+use vitals::intake::{Batch, EARLIEST_TIME, NO_TIME, UNREADABLE_TIME};
 use vitals::registry::{CellError, NULL};
 
 fn read(bytes: &[u8]) -> Result<SyncBody, BodyError> {
@@ -133,7 +133,7 @@ fn faulty_structure_is_reported_with_its_place() {
         (r#"{"data": {"activity": {"timestamp": [1], "bpm": true}}}"#, "data.activity.bpm"),
         (r#"{"data": {"activity": {"timestamp": [1, 2], "bpm": [60]}}}"#, "data.activity.bpm"),
         (r#"{"data": {"activity": {"timestamp": 1, "bpm": [60]}}}"#, "data.activity.bpm"),
-        (r#"{"data": {"activity": {"timestamp": ["1"], "bpm": [60]}}}"#, "data.activity.timestamp"),
+        (r#"{"data": {"activity": {"timestamp": [true], "bpm": [60]}}}"#, "data.activity.timestamp"),
         (r#"{"data": {"activity": {"bpm": [60]}}}"#, "data.activity.timestamp"),
         (r#"{"data": {"activity": {"timestamp": [1], "start": 1, "bpm": [60]}}}"#, "data.activity.timestamp"),
         (r#"{"data": {"ppg1": [{"start": 1, "start": 2, "rate_hz": 25, "ppg": [5]}]}}"#, "data.ppg1.start"),
@@ -212,15 +212,35 @@ fn a_row_without_a_time_has_none() {
 }
 
 #[test]
-fn a_row_whose_time_is_no_number_is_at_fault_alone() {
+fn a_row_whose_time_is_none_is_at_fault_alone() {
     let text = r#"{"data": {"activity": [{"timestamp": 1000, "bpm": 60}, {"timestamp": "noon", "bpm": 61},
         {"bpm": 999, "timestamp": true}, {"timestamp": 2000, "bpm": 62}]}}"#;
     let batch = read(text.as_bytes()).unwrap().data.remove(0).batches.remove(0);
-    assert_eq!(batch.times_us, [1_000_000, NO_TIME, NO_TIME, 2_000_000]);
+    assert_eq!(batch.times_us, [1_000_000, UNREADABLE_TIME, UNREADABLE_TIME, 2_000_000]);
     let faults: Vec<_> = batch.faults.iter().map(|fault| (fault.row, fault.column, fault.error)).collect();
-    let not_a_number = CellError::NotANumber;
-    let expected = [(1, "timestamp", not_a_number), (2, "timestamp", not_a_number), (2, "bpm", CellError::OutOfRange)];
-    assert_eq!(faults, expected);
+    assert_eq!(faults, [(2, "bpm", CellError::OutOfRange)]);
+}
+
+#[test]
+fn times_in_iso_8601_are_read_to_the_microsecond() {
+    let text = r#"{"data": {"activity": {"timestamp": ["2025-11-20T00:53:20Z", 1763600000000.001,
+        "2025-11-20T01:53:20.0000014+01:00", "2025-11-20 00:53:20.0000015Z", "2025-11-20T00:53:20", "noon", null,
+        "9999-12-31T23:59:59Z", -1e300], "bpm": 60}}}"#;
+    let batch = read(text.as_bytes()).unwrap().data.remove(0).batches.remove(0);
+    let t = 1_763_600_000_000_000;
+    assert_eq!(batch.times_us[..6], [t, t + 1, t + 1, t + 2, UNREADABLE_TIME, UNREADABLE_TIME]);
+    assert_eq!((batch.times_us[6], batch.times_us[8]), (NO_TIME, EARLIEST_TIME));
+    assert!(batch.times_us[7] > t);
+    let blocks = |start: &str| {
+        let text = format!(r#"{{"data": {{"ppg1": [{{"start": {start}, "rate_hz": 1000, "ppg": [1, 2]}}]}}}}"#);
+        read(text.as_bytes()).map(|mut body| body.data.remove(0).batches.remove(0).times_us)
+    };
+    let number = blocks("1763600000000.0015").unwrap();
+    assert_eq!(number, [t + 2, t + 1002], "half a microsecond counts up");
+    assert_eq!(blocks(r#""2025-11-20T01:53:20.0000015\u002b01:00""#).unwrap(), number);
+    for wrong in [r#""2025-11-20T01:53:20""#, r#""noon""#, "true", "[1]"] {
+        assert!(blocks(wrong).is_err(), "{wrong}");
+    }
 }
 
 #[test]

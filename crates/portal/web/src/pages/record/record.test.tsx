@@ -59,6 +59,10 @@ test("a field that is emptied is taken away, and one changed back is no change",
   assert.equal(saveOf("Last name").disabled, false);
   await screen.type("Last name", "B");
   assert.equal(saveOf("Last name").disabled, true);
+  await screen.type("Last name", "");
+  await screen.type("Height", "");
+  await submitOf("Last name");
+  assert.deepEqual(changed("PUT")[0]!.body, { last_name: null, height: null });
 });
 
 test("a refusal is shown at its field, and what was typed stays", async () => {
