@@ -74,5 +74,5 @@ pub use users::{
     Completion, Consent, EffectiveSettings, Erasure, ErasureCounts, Group, GroupAccess, GroupDeletion, GroupSetting,
     HealthMessage, KeyHolder, Member, MemberRemoval, NewPassword, NewPatientPassword, OauthClient, Patient,
     PatientAccess, PatientDetachment, PendingHealthMessage, PersonChange, PortalHolder, PortalSession, Session,
-    SettingsOfGroup, StoreIdentity, Totp, UsersDb,
+    SettingsOfGroup, StoreIdentity, ToOverwrite, Totp, UsersDb,
 };
