@@ -406,6 +406,25 @@ async fn an_erasure_wins_over_what_is_under_way() {
     erase_under_fire(&story, &[&users, &health]).await;
 }
 
+/// The hour of a receipt begins with the erasure, and the job counts from the end of its last run.
+#[tokio::test]
+async fn files_are_rewritten_before_the_time_that_a_receipt_names() {
+    let story = Story::begin().await;
+    let cast = gather(&story).await;
+    assert_eq!(story.jobs(&["overwrite_erased"]).await, 1, "a look at nothing");
+    story.pass_ms(60_000);
+    let path = format!("/integration/v1/patients/{}", cast.grace.uuid);
+    let receipt = story.ask("DELETE", &path, &cast.key, Value::Null).await.ok();
+    let until = &receipt["remains"][0]["until"];
+    assert_eq!(*until, "2025-11-20T01:54:20.000Z");
+    // Half an hour before that time, so that a run that takes long or begins late keeps it.
+    story.pass_ms(30 * 60_000);
+    assert_eq!(story.jobs(&["overwrite_erased"]).await, 1);
+    let later = story.get_as(&format!("/integration/v1/erasures/{}", cast.grace.uuid), &cast.key).await.ok();
+    let left = later["remains"].as_array().expect("a list");
+    assert!(left.iter().all(|left| left["where"] != "database_files"), "{later}");
+}
+
 #[tokio::test]
 async fn people_erase_themselves() {
     let story = Story::begin().await;
@@ -429,6 +448,10 @@ async fn people_erase_themselves() {
     let reading = text(&story.get_as(&health_token, &cast.key).await.ok()["token"]);
     let receipt = story.ask("DELETE", "/users/me", &ada, Value::Null).await.ok();
     assert_eq!((&receipt["counts"]["api_keys"], &receipt["counts"]["memberships"]), (&json!(1), &json!(1)));
+    assert_eq!(receipt["remains"][0], json!({"where": "database_files", "until": "2025-11-20T01:53:20.000Z"}));
+    // What the receipt promises is done: of the account as of the patient.
+    assert_eq!(story.platform.upkeep.overwrite_erased().await.expect("rewritten"), 2);
+    assert_eq!(story.platform.upkeep.overwrite_erased().await.expect("nothing to do"), 0);
     assert_eq!(story.get_as("/users/me", &ada).await.error(), (401, "unauthenticated"));
     assert_eq!(story.get_as("/integration/v1/groups", &cast.key).await.error(), (401, "unauthenticated"));
     assert!(story.platform.identity.health_caller(&reading).await.is_err());

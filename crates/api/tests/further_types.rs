@@ -2,6 +2,9 @@
 
 mod common;
 
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::TimestampMicrosecondType;
 use axum::body::Body;
 use axum::http::Request;
 use common::{Answer, Enrolled, START_MS, Story, text};
@@ -145,6 +148,28 @@ async fn raw_metrics_come_in_every_form() {
     let metadata = parquet::file::reader::FileReader::metadata(&file).file_metadata().clone();
     assert_eq!(metadata.num_rows(), 2);
     assert_eq!(metadata.schema_descr().column(1).name(), "x");
+}
+
+/// Two colours whose samples alternate: by time in an answer, colour after colour in a sealed file.
+#[tokio::test]
+async fn answer_in_columns_says_that_it_is_in_the_order_of_time_and_is() {
+    let study = Study::begin().await;
+    let values: Vec<i64> = (0..300).collect();
+    let colour = |metric_id: &str, offset_ms: i64| json!({"start": NOON_MS + offset_ms, "rate_hz": 64, "metric_id": metric_id, "led_pd_pos": 6, "value": values});
+    study.send(json!({"ppg2": [colour("0x7e", 0), colour("0x7c", 5)]})).await.ok();
+    let answer = study.raw("ppg2", PARQUET).await;
+    let reader = parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(answer).expect("a file");
+    for group in reader.metadata().row_groups() {
+        let by_time = group.sorting_columns().and_then(|columns| columns.first()).expect("an order");
+        assert_eq!((by_time.column_idx, by_time.descending), (0, false));
+    }
+    let batches = reader.build().expect("a reader").map(|batch| batch.expect("rows"));
+    let times = |batch: RecordBatch| -> Vec<i64> {
+        batch.column(0).as_primitive::<TimestampMicrosecondType>().values().to_vec()
+    };
+    let times_us: Vec<i64> = batches.flat_map(times).collect();
+    assert_eq!(times_us.len(), 600);
+    assert!(times_us.is_sorted());
 }
 
 #[tokio::test]

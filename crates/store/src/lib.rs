@@ -74,5 +74,5 @@ pub use users::{
     Completion, Consent, EffectiveSettings, Erasure, ErasureCounts, Group, GroupAccess, GroupDeletion, GroupSetting,
     HealthMessage, KeyHolder, Member, MemberRemoval, NewPassword, NewPatientPassword, OauthClient, Patient,
     PatientAccess, PatientDetachment, PendingHealthMessage, PersonChange, PortalHolder, PortalSession, RoleChange,
-    Session, SessionHolder, SettingsOfGroup, StoreIdentity, Totp, TotpConfirmation, UsedFactor, UsersDb,
+    Session, SessionHolder, SettingsOfGroup, StoreIdentity, ToOverwrite, Totp, TotpConfirmation, UsedFactor, UsersDb,
 };

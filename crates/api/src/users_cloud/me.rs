@@ -50,7 +50,8 @@ async fn change(
 #[utoipa::path(delete, path = "/me", tag = "users",
     security(("users_token" = [])),
     responses((status = 200, body = ReceiptBody),
-    (status = 202, body = ReceiptBody, description = "Erased; a write-ahead log is still being read"),
+    (status = 202, body = ReceiptBody, description = "Erased; a write-ahead log is still being read, and `remains` says until \
+        when it can hold something. There is no address to ask again: the caller's credentials end with the caller"),
     (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn erase(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<(StatusCode, Json<ReceiptBody>)> {
     Ok(receipt_of(state.platform.people.erase_self(&caller).await?))

@@ -12,12 +12,12 @@ impl Upkeep {
     pub async fn overwrite_erased(&self) -> Result<usize> {
         let erased = self.core.users().erasures_to_overwrite().await?;
         // Rewriting holds up every writer.
-        if erased.is_empty() {
+        if erased.count() == 0 {
             return Ok(0);
         }
         self.core.users().overwrite_deleted().await?;
         self.core.health().overwrite_deleted().await?;
-        let count = erased.len();
+        let count = erased.count();
         // Last, so that a crash before leads to one rewriting more and not to one less.
         self.core.users().note_overwritten(erased, self.core.now_ms()).await?;
         Ok(count)

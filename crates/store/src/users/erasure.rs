@@ -39,6 +39,22 @@ pub struct Erasure {
     pub overwritten_ms: Option<i64>,
 }
 
+/// Erasures after which the files have not been rewritten yet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToOverwrite {
+    /// Patients whose erasure is finished in both databases.
+    pub patients: Vec<PatientId>,
+    /// Accounts.
+    pub accounts: Vec<AccountId>,
+}
+
+impl ToOverwrite {
+    /// How many erasures they are.
+    pub fn count(&self) -> usize {
+        self.patients.len() + self.accounts.len()
+    }
+}
+
 /// How the erasure of an account ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccountErasure {
@@ -68,6 +84,10 @@ sql! {
     NOT_OVERWRITTEN = "SELECT e.patient FROM erasure e WHERE e.overwritten_ms IS NULL
         AND NOT EXISTS (SELECT 1 FROM event v WHERE v.patient = e.patient AND v.message IS NOT NULL)";
     OVERWRITTEN = "UPDATE erasure SET overwritten_ms = $2 WHERE patient = $1";
+    ADD_ACCOUNT = "INSERT INTO account_erasure (account, erased_ms) VALUES ($1, $2)";
+    ACCOUNTS_NOT_OVERWRITTEN = "SELECT account FROM account_erasure ORDER BY account";
+    /// What the audit log says of it stays.
+    FORGET_ACCOUNT = "DELETE FROM account_erasure WHERE account = $1";
     GROUPS_OF_ACCOUNT = "SELECT group_code FROM membership WHERE account = $1 ORDER BY group_code";
     ALONE_WITH_PATIENTS = "SELECT g.patient FROM group_patient g WHERE g.group_code = $2 AND NOT EXISTS (
         SELECT 1 FROM membership m JOIN account a ON a.uuid = m.account
@@ -108,16 +128,25 @@ impl UsersDb {
     }
 
     /// Finished erasures after which the files have not been rewritten yet.
-    pub async fn erasures_to_overwrite(&self) -> Result<Vec<PatientId>> {
-        self.db.read(async |tx| tx.query(NOT_OVERWRITTEN, &[], |row| row.get(0)).await).await
+    pub async fn erasures_to_overwrite(&self) -> Result<ToOverwrite> {
+        self.db
+            .read(async |tx| {
+                let patients = tx.query(NOT_OVERWRITTEN, &[], |row| row.get(0)).await?;
+                let accounts = tx.query(ACCOUNTS_NOT_OVERWRITTEN, &[], |row| row.get(0)).await?;
+                Ok(ToOverwrite { patients, accounts })
+            })
+            .await
     }
 
     /// Notes that the files have been rewritten since these erasures.
-    pub async fn note_overwritten(&self, patients: Vec<PatientId>, now_ms: i64) -> Result<()> {
+    pub async fn note_overwritten(&self, erased: ToOverwrite, now_ms: i64) -> Result<()> {
         self.db
             .write(async move |tx| {
-                for patient in &patients {
+                for patient in &erased.patients {
                     tx.put(OVERWRITTEN, &[patient, &now_ms]).await?;
+                }
+                for account in &erased.accounts {
+                    tx.put(FORGET_ACCOUNT, &[account]).await?;
                 }
                 Ok(())
             })
@@ -221,6 +250,7 @@ async fn erase_account(tx: &Tx<'_>, account: &AccountId, message: &HealthMessage
     if tx.execute(DELETE_ACCOUNT, &[&account]).await? == 0 {
         return Err(StoreError::Gone("account"));
     }
+    tx.put(ADD_ACCOUNT, &[&account, &message.created_ms]).await?;
     message.enqueue(tx).await?;
     Ok(AccountErasure::Erased(counts))
 }

@@ -31,7 +31,7 @@ pub use audit_reader::AuditReader;
 pub use bracelets::{Attachment, Bracelet, Completion};
 pub(crate) use db::MIGRATIONS;
 pub use db::UsersDb;
-pub use erasure::{AccountErasure, Counts as ErasureCounts, Erasure};
+pub use erasure::{AccountErasure, Counts as ErasureCounts, Erasure, ToOverwrite};
 pub use group_settings::{EffectiveSettings, GroupSetting, SettingsOfGroup};
 pub use groups::{Group, GroupDeletion};
 pub use identity::StoreIdentity;

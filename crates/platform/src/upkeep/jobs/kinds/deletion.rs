@@ -7,6 +7,7 @@ use store::{JobKind, JobSubject, NewJob, PatientId};
 use super::unit;
 use crate::core::error::Result;
 use crate::core::work::Ended;
+use crate::people::erasure::REWRITTEN_WITHIN_MS;
 use crate::upkeep::jobs::job::{Job, Run, Spec, Turn};
 use crate::upkeep::seal::DEAD_FOR_MS;
 use crate::upkeep::sweep::LOST_AFTER_MS;
@@ -16,6 +17,9 @@ const LOOK_AGAIN: Duration = Duration::from_hours(1);
 
 /// Time for which a sealing can go on that began before an erasure.
 const LONGEST_SEALING_MS: i64 = 3_600_000;
+
+/// Time between two looks for erasures, ms. It counts from the end of a run, and receipts promise twice as much.
+const LOOK_FOR_ERASURES_MS: u64 = REWRITTEN_WITHIN_MS.unsigned_abs() / 2;
 
 /// Looks for objects that no row has referred to for some time.
 pub(crate) struct PlanDeletion;
@@ -143,7 +147,7 @@ pub(crate) struct OverwriteErased;
 impl Job for OverwriteErased {
     const SPEC: Spec = Spec {
         longest: Duration::from_hours(6),
-        ..Spec::new(JobKind::new("overwrite_erased"), Turn::Every(Duration::from_hours(1)))
+        ..Spec::new(JobKind::new("overwrite_erased"), Turn::Every(Duration::from_millis(LOOK_FOR_ERASURES_MS)))
     };
 
     fn parse(_subject: &JobSubject) -> Option<Self> {
