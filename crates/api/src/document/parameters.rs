@@ -97,6 +97,7 @@ fn known(name: &str) -> (&'static str, Value) {
         "peek" => {
             ("1 to ask without keeping the session from being locked", json!({"type": "integer", "enum": [0, 1]}))
         }
+        "validate" => ("1 to be answered the receipt that the sync would get now, and to store nothing", flag()),
         "optional" => {
             ("1 to be answered 204 and not 401 where there is no session", json!({"type": "integer", "enum": [0, 1]}))
         }
