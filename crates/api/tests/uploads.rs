@@ -152,8 +152,46 @@ async fn a_row_without_a_time_is_rejected_and_the_others_are_stored() {
     let text = rows(&format!(r#"{{"bpm": 60}}, {{"timestamp": {T}, "bpm": 61}}, {{"timestamp": null, "bpm": 62}}"#));
     let answer = app.send(&text).await.ok();
     let no_time = |index: u64| json!({"index": index, "column": "timestamp", "reason": "there is no time"});
-    let counts = json!({"stored": 1, "duplicate": 0, "replaced": 0, "rejected": 2, "errors": [no_time(0), no_time(2)]});
+    let counts = json!({"stored": 1, "duplicate": 0, "replaced": 0, "columns_removed": 0, "rejected": 2, "errors": [no_time(0), no_time(2)]});
     assert_eq!(answer["types"]["activity"], counts);
+}
+
+#[tokio::test]
+async fn sync_that_is_validated_is_answered_like_one_and_changes_nothing() {
+    let app = App::begin().await;
+    let json = |bpm: i64, spo2: Value| {
+        let columns = json!({"timestamp": [T, T + 1000], "bpm": [bpm, 999], "spo2": spo2});
+        json!({"sync_id": ID, "device": {"serial_number": "PB-7", "battery_level": 50}, "data": {"activity": columns}})
+            .to_string()
+            .into_bytes()
+    };
+    let arrow = stream(vec![("timestamp", times(&[T])), ("bpm", Arc::new(Int64Array::from(vec![62])))]);
+    let path = "/health/v2/raw-metrics/activity?from_date=2025-11-20T00:00:00Z&to_date=2025-11-20T01:00:00Z";
+    let state = async || {
+        let rows = app.story.get_as(path, &app.patient.health_token).await.ok();
+        let (health, patient) = (app.story.platform.core.health(), store::PatientId::new(app.patient.uuid.as_str()));
+        let events = health.events().after(&patient, 0, 99).await.expect("events");
+        (rows, health.devices(&patient).await.expect("devices"), events)
+    };
+    let nothing = state().await;
+    let validated = app.send_as("?validate=1", "application/json", "", json(60, json!(97))).await.ok();
+    assert_eq!(state().await, nothing);
+    assert_eq!((&validated["sync_id"], &validated["validated"]), (&json!(ID), &json!(true)));
+    let stored = app.send_as("?validate=0", "application/json", "", json(60, json!(97))).await.ok();
+    assert_eq!((&stored["types"], stored.get("validated")), (&validated["types"], None));
+    assert_eq!(stored["types"]["activity"]["rejected"], 1);
+
+    let once = state().await;
+    let other = app.send_as("?validate=true", "application/json", "", json(61, json!(97))).await;
+    assert_eq!(other.error(), (409, "sync_id_reused"));
+    let validated = app.send_as("/activity?validate=1", ARROW, "", arrow.clone()).await.ok();
+    assert_eq!(state().await, once);
+    let counts = &validated["types"]["activity"];
+    assert_eq!((&counts["replaced"], &counts["columns_removed"]), (&json!(1), &json!(1)), "{counts}");
+    let stored = app.send_as("/activity", ARROW, "", arrow).await.ok();
+    assert_eq!(&stored["types"]["activity"], counts);
+    let unclear = app.send_as("?validate=yes", "application/json", "", json(60, json!(97))).await;
+    assert_eq!(unclear.error(), (400, "malformed_parameter"));
 }
 
 #[tokio::test]

@@ -52,11 +52,17 @@ async fn counts_are_exact_and_the_last_arrival_is_kept() {
     on_each_engine(|health| async move {
         let a = bpm(&[(NOON_US, 60), (NOON_US + 1_000_000, 61)]);
         let b = bpm(&[(NOON_US, 70)]);
-        assert_eq!(send(&health, a.clone()).await, Counts { stored: 2, duplicate: 0, replaced: 0, unverified: 0 });
-        assert_eq!(send(&health, a.clone()).await, Counts { stored: 0, duplicate: 2, replaced: 0, unverified: 0 });
-        assert_eq!(send(&health, b).await, Counts { stored: 0, duplicate: 0, replaced: 1, unverified: 0 });
+        assert_eq!(send(&health, a.clone()).await, Counts { stored: 2, ..Counts::default() });
+        assert_eq!(
+            send(&health, a.clone()).await,
+            Counts { stored: 0, duplicate: 2, replaced: 0, ..Counts::default() }
+        );
+        assert_eq!(send(&health, b).await, Counts { stored: 0, duplicate: 0, replaced: 1, ..Counts::default() });
         assert_eq!(stored(&health, DataType::Activity).await[0].1, 70);
-        assert_eq!(send(&health, a.clone()).await, Counts { stored: 0, duplicate: 1, replaced: 1, unverified: 0 });
+        assert_eq!(
+            send(&health, a.clone()).await,
+            Counts { stored: 0, duplicate: 1, replaced: 1, ..Counts::default() }
+        );
         assert_eq!(stored(&health, DataType::Activity).await, [(NOON_US, 60), (NOON_US + 1_000_000, 61)]);
         let counts = health.count_local_day(&patient(), LocalDay::parse("2025-11-20").unwrap()).await.unwrap();
         assert_eq!(counts, [(DataType::Activity, 2)]);
@@ -67,7 +73,7 @@ async fn counts_are_exact_and_the_last_arrival_is_kept() {
 #[tokio::test]
 async fn copies_within_a_sync_count_as_if_they_came_one_by_one() {
     on_each_engine(|health| async move {
-        let counts = |stored, duplicate, replaced| Counts { stored, duplicate, replaced, unverified: 0 };
+        let counts = |stored, duplicate, replaced| Counts { stored, duplicate, replaced, ..Counts::default() };
         let copies = |values: &[i32]| bpm(&values.iter().map(|value| (NOON_US, *value)).collect::<Vec<_>>());
         assert_eq!(send(&health, copies(&[70, 71, 70])).await, counts(1, 0, 2));
         assert_eq!(send(&health, copies(&[70, 71, 70])).await, counts(0, 1, 2));
@@ -115,7 +121,10 @@ async fn what_was_shown_in_whole_milliseconds_is_known_when_it_comes_back() {
         let shown: Vec<(i64, i32)> = rows.iter().map(|row| (row.0 / 1000 * 1000, row.1)).collect();
         let ppg = |rows: &[(i64, i32)]| rows_of(DataType::Ppg1, "ppg", rows, "UTC");
         assert_eq!(send(&health, ppg(&rows)).await.stored, 256);
-        assert_eq!(send(&health, ppg(&shown)).await, Counts { stored: 0, duplicate: 256, replaced: 0, unverified: 0 });
+        assert_eq!(
+            send(&health, ppg(&shown)).await,
+            Counts { stored: 0, duplicate: 256, replaced: 0, ..Counts::default() }
+        );
         assert_eq!(stored(&health, DataType::Ppg1).await, rows);
     })
     .await;
@@ -127,9 +136,82 @@ async fn a_sync_over_midnight_is_one_sync_and_rows_in_disorder_are_put_in_order(
         let midnight_us = NOON_US + DAY_US / 2;
         let rows =
             [(midnight_us + 5, 3), (midnight_us - 5, 1), (midnight_us, 2), (midnight_us + 5, 3), (midnight_us, 9)];
-        assert_eq!(send(&health, bpm(&rows)).await, Counts { stored: 3, duplicate: 1, replaced: 1, unverified: 0 });
+        assert_eq!(
+            send(&health, bpm(&rows)).await,
+            Counts { stored: 3, duplicate: 1, replaced: 1, ..Counts::default() }
+        );
         let expected = [(midnight_us - 5, 1), (midnight_us, 9), (midnight_us + 5, 3)];
         assert_eq!(stored(&health, DataType::Activity).await, expected);
+    })
+    .await;
+}
+
+/// Rows at noon, each with the columns that are named.
+fn rows_at_noon(rows: &[(Option<i32>, Option<i32>)]) -> Block {
+    let mut block = bpm(&rows.iter().map(|_| (NOON_US, 0)).collect::<Vec<_>>());
+    let (rates, saturations): (Vec<_>, Vec<_>) = rows.iter().copied().unzip();
+    for (name, values) in [("bpm", rates), ("spo2", saturations)] {
+        let cells = values.into_iter().map(|value| value.unwrap_or(vitals::registry::NULL)).collect();
+        block.columns[DataType::Activity.column_index(name).unwrap()] = Cells::Values(cells).simplified();
+    }
+    block
+}
+
+#[tokio::test]
+async fn columns_that_a_row_takes_away_count_as_if_rows_came_one_by_one() {
+    on_each_engine(|health| async move {
+        let counts = |stored, duplicate, replaced, columns_removed| Counts {
+            stored,
+            duplicate,
+            replaced,
+            columns_removed,
+            unverified: 0,
+        };
+        let send = async |rows: &[(Option<i32>, Option<i32>)]| send(&health, rows_at_noon(rows)).await;
+        assert_eq!(send(&[(Some(60), Some(97))]).await, counts(1, 0, 0, 0));
+        assert_eq!(send(&[(Some(61), Some(98))]).await, counts(0, 0, 1, 0), "another value takes nothing away");
+        assert_eq!(send(&[(Some(61), None)]).await, counts(0, 0, 1, 1));
+        assert_eq!(send(&[(Some(61), None)]).await, counts(0, 1, 0, 0));
+        assert_eq!(send(&[(None, None)]).await, counts(0, 0, 1, 1));
+        // The first copy meets what is stored, the others the one before them.
+        assert_eq!(send(&[(Some(60), Some(97)), (None, Some(97)), (Some(60), None)]).await, counts(0, 0, 3, 2));
+        assert_eq!(send(&[(None, None), (Some(60), None)]).await, counts(0, 0, 2, 1));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn validated_sync_is_counted_like_a_stored_one_and_leaves_nothing() {
+    on_each_engine(|health| async move {
+        let device = store::DeviceReport::new(store::SerialNumber::new("PB-7"));
+        let with_id = |content: u8, rows: &[(Option<i32>, Option<i32>)]| Sync {
+            id: Some(SyncId { id: "morning".to_owned(), content_hash: vec![content] }),
+            device: Some(device.clone()),
+            ..sync(vec![rows_at_noon(rows)])
+        };
+        let both = [(Some(60), Some(97))];
+        let validated = health.validate_sync(with_id(1, &both)).await.unwrap();
+        assert_eq!(stored(&health, DataType::Activity).await, []);
+        assert_eq!(health.devices(&patient()).await.unwrap(), []);
+        // Neither the id nor a number of an event was taken.
+        assert_eq!(health.store_sync(with_id(2, &both)).await.unwrap(), validated);
+        assert_eq!(health.validate_sync(with_id(3, &both)).await.unwrap(), SyncOutcome::IdReused);
+        let events = health.events().after(&patient(), 0, 9).await.unwrap();
+        assert_eq!(events.iter().filter(|event| event.body.to_string().contains("activity")).count(), 1);
+        let before = (health.chunk_count(&patient()).await.unwrap(), events.len());
+
+        let other = || sync(vec![rows_at_noon(&[(Some(61), None)])]);
+        let validated = health.validate_sync(other()).await.unwrap();
+        let events = health.events().after(&patient(), 0, 9).await.unwrap();
+        assert_eq!((health.chunk_count(&patient()).await.unwrap(), events.len()), before);
+        let periods = health.unsealed_periods(i64::MAX / 4, 10).await.unwrap();
+        health.seal_period(&periods[0], NOW_MS, 1).await.unwrap();
+        assert_eq!(health.validate_sync(other()).await.unwrap(), validated, "sealed rows are compared as well");
+        assert_eq!(health.store_sync(other()).await.unwrap(), validated);
+        let SyncOutcome::Stored(counts) = validated else { panic!("{validated:?}") };
+        assert_eq!((counts[&DataType::Activity].replaced, counts[&DataType::Activity].columns_removed), (1, 1));
+        let stranger = Sync { patient: PatientId::new("nobody"), ..other() };
+        assert_eq!(health.validate_sync(stranger).await.unwrap(), SyncOutcome::UnknownPatient);
     })
     .await;
 }
@@ -143,9 +225,9 @@ async fn a_sync_id_means_one_content() {
         };
         let stored = |counts: Counts| SyncOutcome::Stored([(DataType::Activity, counts)].into());
         let first = health.store_sync(with_id(1, 60)).await.unwrap();
-        assert_eq!(first, stored(Counts { stored: 1, duplicate: 0, replaced: 0, unverified: 0 }));
+        assert_eq!(first, stored(Counts { stored: 1, duplicate: 0, replaced: 0, ..Counts::default() }));
         let again = health.store_sync(with_id(1, 60)).await.unwrap();
-        assert_eq!(again, stored(Counts { stored: 0, duplicate: 1, replaced: 0, unverified: 0 }));
+        assert_eq!(again, stored(Counts { stored: 0, duplicate: 1, replaced: 0, ..Counts::default() }));
         assert_eq!(health.store_sync(with_id(2, 99)).await.unwrap(), SyncOutcome::IdReused);
         let stranger = Sync { patient: PatientId::new("nobody"), ..with_id(3, 1) };
         assert_eq!(health.store_sync(stranger).await.unwrap(), SyncOutcome::UnknownPatient);
@@ -171,7 +253,7 @@ async fn sealing_changes_no_answer_and_later_syncs_reach_into_what_is_sealed() {
         assert_eq!(stored(&health, DataType::Activity).await, before);
 
         let again = send(&health, bpm(&day[..10])).await;
-        assert_eq!(again, Counts { stored: 0, duplicate: 9, replaced: 1, unverified: 0 });
+        assert_eq!(again, Counts { stored: 0, duplicate: 9, replaced: 1, ..Counts::default() });
         let late = send(&health, bpm(&[(NOON_US + 1, 77)])).await;
         assert_eq!(late.stored, 1);
         let expected = {

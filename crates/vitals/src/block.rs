@@ -64,6 +64,11 @@ impl Cells {
         }
     }
 
+    /// Returns whether a row has a value.
+    pub fn is_there(&self, row: usize) -> bool {
+        self.get(row) != NULL || self.text(row).is_some()
+    }
+
     /// Returns whether a row of this column equals a row of another.
     pub fn row_equals(&self, row: usize, other: &Cells, other_row: usize) -> bool {
         self.get(row) == other.get(other_row) && self.text(row) == other.text(other_row)

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use crate::any_rows::{MIDNIGHT_US, block_at};
 use crate::block::{Block, Cells};
 use crate::intake::{
-    Accepted, Batch, EARLIEST_US, FURTHEST_AHEAD_US, Fault, Intake, NAMED_REJECTIONS, NO_TIME, PAST_RETENTION,
-    UNREADABLE_TIME,
+    Accepted, Batch, EARLIEST_TIME, EARLIEST_US, FURTHEST_AHEAD_US, Fault, Intake, NAMED_REJECTIONS, NO_TIME,
+    PAST_RETENTION, UNREADABLE_TIME,
 };
 use crate::registry::{CellError, DataType, NULL, TestKind};
 use crate::zone::{ZoneName, ZoneRuns};
@@ -163,7 +163,7 @@ fn times_have_sharp_limits_and_reasons() {
     for (time_us, reason) in [
         (NO_TIME, Some("there is no time")),
         (UNREADABLE_TIME, Some("must be milliseconds since 1970 or ISO 8601 with an offset")),
-        (i64::MIN + 1, Some("before the year 2000")),
+        (EARLIEST_TIME, Some("before the year 2000")),
         (EARLIEST_US - 1, Some("before the year 2000")),
         (EARLIEST_US, Some(PAST_RETENTION)),
         (kept_from_us - 1, Some(PAST_RETENTION)),

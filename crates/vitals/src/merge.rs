@@ -20,12 +20,14 @@ pub struct Admission {
     pub duplicate: u64,
     /// Rows that take the place of another.
     pub replaced: u64,
+    /// Values of replaced rows that have none in the row in their place.
+    pub columns_removed: u64,
 }
 
 impl Admission {
     /// Everything is new.
     fn of_new(novel: Block) -> Self {
-        Admission { replaces: vec![false; novel.rows()], novel, duplicate: 0, replaced: 0 }
+        Admission { replaces: vec![false; novel.rows()], novel, duplicate: 0, replaced: 0, columns_removed: 0 }
     }
 
     /// Returns how many rows are new.
@@ -100,19 +102,24 @@ pub fn admit(stored: &Block, incoming: Block, firsts: &Block) -> Admission {
     }
     let equal = rows_equal(stored, &incoming, &matches);
     let (mut duplicate, mut replaced) = counted(&equal);
+    let mut columns_removed = removed(stored, &incoming, &matches, &equal);
     if !firsts.is_empty() {
         let first_matches = twins(stored, firsts);
-        let (first_duplicate, first_replaced) = counted(&rows_equal(stored, firsts, &first_matches));
+        let first_equal = rows_equal(stored, firsts, &first_matches);
+        let (first_duplicate, first_replaced) = counted(&first_equal);
         let last_matches: Vec<(usize, usize)> = matches
             .iter()
             .copied()
             .filter(|(_, row)| firsts.times_us.binary_search(&incoming.times_us[*row]).is_ok())
             .collect();
-        let (last_duplicate, last_replaced) = counted(&rows_equal(stored, &incoming, &last_matches));
+        let last_equal = rows_equal(stored, &incoming, &last_matches);
+        let (last_duplicate, last_replaced) = counted(&last_equal);
         // Each time that came several times is counted by its first copy, which met what was stored; the copies after
         // it are counted by `in_time_order`.
         duplicate = duplicate + first_duplicate - last_duplicate;
         replaced = replaced + first_replaced - last_replaced;
+        columns_removed = columns_removed + removed(stored, firsts, &first_matches, &first_equal)
+            - removed(stored, &incoming, &last_matches, &last_equal);
     }
 
     let mut next_match = matches.iter().zip(equal).peekable();
@@ -131,7 +138,7 @@ pub fn admit(stored: &Block, incoming: Block, firsts: &Block) -> Admission {
         picks.push(Pick { block: 0, row: row as u32 });
         replaces.push(twin.is_some());
     }
-    Admission { novel: Block::gather(&[&incoming], &picks, zones), replaces, duplicate, replaced }
+    Admission { novel: Block::gather(&[&incoming], &picks, zones), replaces, duplicate, replaced, columns_removed }
 }
 
 /// Returns the rows of two blocks that are copies of one sample.
@@ -152,6 +159,20 @@ fn twins(stored: &Block, incoming: &Block) -> Vec<(usize, usize)> {
 fn counted(equal: &[bool]) -> (u64, u64) {
     let duplicate = equal.iter().filter(|equal| **equal).count();
     (duplicate as u64, (equal.len() - duplicate) as u64)
+}
+
+/// Returns how many values rows have that are replaced, and that the rows in their place do not have.
+fn removed(stored: &Block, incoming: &Block, matches: &[(usize, usize)], equal: &[bool]) -> u64 {
+    // Nearly always there is none, and then no column is looked at.
+    let replaced: Vec<(usize, usize)> =
+        matches.iter().zip(equal).filter(|(_, is_equal)| !**is_equal).map(|(pair, _)| *pair).collect();
+    if replaced.is_empty() {
+        return 0;
+    }
+    let of_column = |(ours, theirs): (&Cells, &Cells)| {
+        replaced.iter().filter(|(before, after)| ours.is_there(*before) && !theirs.is_there(*after)).count() as u64
+    };
+    stored.columns.iter().zip(&incoming.columns).map(of_column).sum()
 }
 
 fn rows_equal(stored: &Block, incoming: &Block, matches: &[(usize, usize)]) -> Vec<bool> {
@@ -179,6 +200,8 @@ pub struct Ordered {
     pub duplicate: u64,
     /// Rows of the same sync that a later row replaced.
     pub replaced: u64,
+    /// Values of those that have none in the row in their place.
+    pub columns_removed: u64,
     /// The first copy of each row of which there are several.
     pub firsts: Block,
 }
@@ -188,7 +211,7 @@ pub fn in_time_order(block: Block) -> Ordered {
     // Apps send rows in order nearly always; checking is far cheaper than sorting.
     if block.times_us.is_sorted_by(|earlier, later| earlier < later) {
         let firsts = Block::empty(block.data_type, block.channel);
-        return Ordered { block, duplicate: 0, replaced: 0, firsts };
+        return Ordered { block, duplicate: 0, replaced: 0, columns_removed: 0, firsts };
     }
     let mut order: Vec<u32> = (0..block.rows() as u32).collect();
     // A stable sort: of equal times the one sent later comes later, and wins.
@@ -196,7 +219,7 @@ pub fn in_time_order(block: Block) -> Ordered {
     let mut picks: Vec<Pick> = Vec::with_capacity(order.len());
     let mut firsts: Vec<Pick> = Vec::new();
     let mut zones = ZoneRuns::default();
-    let (mut duplicate, mut replaced) = (0, 0);
+    let (mut duplicate, mut replaced, mut columns_removed) = (0, 0, 0);
     let time_us = |pick: &Pick| block.times_us[pick.row as usize];
     for row in order {
         if let Some(last) = picks.last_mut()
@@ -206,6 +229,8 @@ pub fn in_time_order(block: Block) -> Ordered {
             let same = block.columns.iter().all(|cells| cells.row_equals(earlier, cells, later));
             duplicate += u64::from(same);
             replaced += u64::from(!same);
+            let is_removed = |cells: &&Cells| cells.is_there(earlier) && !cells.is_there(later);
+            columns_removed += block.columns.iter().filter(is_removed).count() as u64;
             if firsts.last().is_none_or(|first| time_us(first) != time_us(last)) {
                 firsts.push(*last);
             }
@@ -220,7 +245,7 @@ pub fn in_time_order(block: Block) -> Ordered {
         first_zones.push(block.zone_of(first.row as usize).clone(), 1);
     }
     let firsts = Block::gather(&[&block], &firsts, first_zones);
-    Ordered { block: Block::gather(&[&block], &picks, zones), duplicate, replaced, firsts }
+    Ordered { block: Block::gather(&[&block], &picks, zones), duplicate, replaced, columns_removed, firsts }
 }
 
 /// Gives rows at whole milliseconds the exact time of the stored sample that they are a rounded copy of.

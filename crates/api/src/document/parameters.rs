@@ -57,8 +57,10 @@ fn sections_and_extra() -> Vec<&'static str> {
 /// Meaning and schema of a parameter, where they are the same everywhere.
 fn known(name: &str) -> (&'static str, Value) {
     let date = || json!({"type": "string", "format": "date", "example": "2025-11-20"});
-    let instant = || json!({"type": "string", "format": "date-time", "example": "2025-11-20T00:00:00.000Z"});
-    let local = || json!({"type": "string", "format": "date-time-local", "example": "2025-11-20T00:00:00.000"});
+    let instant =
+        |time: &str| json!({"type": "string", "format": "date-time", "example": format!("2025-11-20T{time}Z")});
+    // Without an example: next to one of `from_date`, which pages for trying out send along, it would be half a range.
+    let local = || json!({"type": "string", "format": "date-time-local"});
     let time_ms = || json!({"type": "number", "format": "double", "example": 1_763_600_000_000_i64});
     // As text, as it is in an address: mixed types are what many generators cannot read.
     let flag = || json!({"type": "string", "enum": ["0", "1", "true", "false"]});
@@ -76,12 +78,15 @@ fn known(name: &str) -> (&'static str, Value) {
         "date_from" | "date_to" => ("YYYY-MM-DD, included", date()),
         "from" => ("begin, Unix epoch ms, included", time_ms()),
         "to" => ("end, Unix epoch ms, included", time_ms()),
-        "from_date" | "to_date" => ("ISO 8601 with zone, included", instant()),
+        "from_date" => ("ISO 8601 with zone, included", instant("00:30:00.000")),
+        "to_date" => ("ISO 8601 with zone, included", instant("01:00:00.000")),
         "from_client_date" | "to_client_date" => {
             ("ISO 8601 without zone, local time of the samples, included", local())
         }
-        "utc_date_from" => ("begin, ISO 8601 in UTC, included", in_utc(instant())),
-        "utc_date_to" => ("end, ISO 8601 in UTC, included; at most 48 hours after the begin", in_utc(instant())),
+        "utc_date_from" => ("begin, ISO 8601 in UTC, included", in_utc(instant("00:00:00.000"))),
+        "utc_date_to" => {
+            ("end, ISO 8601 in UTC, included; at most 48 hours after the begin", in_utc(instant("23:59:59.999")))
+        }
         "action_type" => {
             let codes: Vec<&str> = Action::ALL.iter().map(|action| action.code()).collect();
             ("only entries with this action code", json!({"type": "string", "enum": codes}))
@@ -92,6 +97,7 @@ fn known(name: &str) -> (&'static str, Value) {
         ),
         "types[]" => ("sections to show; all without it", list(sections_and_extra())),
         "with_latest_values" => ("1 to include `latest_values`", flag()),
+        "validate" => ("1 to be answered the receipt that the sync would get now, and to store nothing", flag()),
         "include_slots" => ("1 to include slots", flag()),
         "include_extra" => ("1 to include `extra`, the figures of a day beyond the specification", flag()),
         "peek" => {

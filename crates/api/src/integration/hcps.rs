@@ -26,7 +26,7 @@ body! {
     #[schema(as = MemberRequest)]
     struct NewMember {
         /// Of an account that is there.
-        #[schema(example = "rita@study.example")]
+        #[schema(example = "hal@study.example")]
         #[schema(max_length = 254, extensions(("x-pattern" = json!(EMAIL))))]
         email: String,
     }
@@ -40,7 +40,7 @@ struct HcpBody {
     #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     uuid: String,
     /// E-mail address.
-    #[schema(example = "rita@study.example")]
+    #[schema(example = "hal@study.example")]
     email: String,
     /// `researcher`, `hcp` or `admin`.
     #[schema(value_type = RoleName)]

@@ -247,7 +247,7 @@ impl Wanted {
         if !unknown.is_empty() {
             return Err(PlatformError::invalid("fields", unknown_names(&unknown, FIELD_NAMES)));
         }
-        let codes = researcher.require_manager().is_ok();
+        let codes = researcher.sees_vouchers();
         Ok(Wanted { named, latest_values: parameters.flag("with_latest_values")?, codes })
     }
 

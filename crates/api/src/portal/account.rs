@@ -29,7 +29,7 @@ pub(super) struct AccountBody {
     #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     uuid: String,
     /// E-mail address.
-    #[schema(example = "rita@study.example")]
+    #[schema(example = "ada@study.example")]
     email: String,
     /// `researcher`, `hcp` or `admin`.
     #[schema(value_type = RoleName)]

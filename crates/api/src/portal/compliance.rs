@@ -47,7 +47,7 @@ struct PatientDaysBody {
     /// Uuid of the patient.
     #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     uuid: String,
-    /// First and last name, or the voucher code of one without a name.
+    /// First and last name, else the identifier of the customer, else the first eight characters of the uuid.
     #[schema(example = "Rita Rossi")]
     name: String,
     /// Percent of the five-minute slots that have a heart rate, with one decimal; null before the patient was there and

@@ -29,7 +29,7 @@ body! {
     /// Name, password and, where there is a second factor, its code.
     struct SignIn {
         /// Of an account; patients have no portal.
-        #[schema(example = "rita@study.example")]
+        #[schema(example = "ada@study.example")]
         email: String,
         /// The password.
         #[schema(example = "correct horse battery")]

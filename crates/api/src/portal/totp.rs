@@ -27,7 +27,7 @@ struct TotpBody {
     secret: String,
     /// The same as an address, for a QR code.
     #[schema(
-        example = "otpauth://totp/Pulseward:rita@study.example?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Pulseward"
+        example = "otpauth://totp/Pulseward:ada@study.example?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Pulseward"
     )]
     otpauth_url: String,
 }

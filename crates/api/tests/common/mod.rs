@@ -17,6 +17,7 @@ use store::{AccountId, ActionCode, AuditEntry, AuditQuery, HealthDb, Objects, Ro
 use tower::ServiceExt;
 
 mod documented;
+pub mod schema;
 pub mod study;
 
 /// Time at which the stories begin, ms: 2025-11-20T00:53:20Z.

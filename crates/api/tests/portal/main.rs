@@ -13,3 +13,4 @@ mod news;
 mod second_factor;
 mod sessions;
 mod totp;
+mod totp_code;

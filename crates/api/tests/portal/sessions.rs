@@ -184,6 +184,15 @@ async fn a_display_on_a_wall_reads_all_day_and_nothing_else() {
     ] {
         assert_eq!(wall.ask(&story, method, &path, body).await.error(), (403, "view_only"), "{method} {path}");
     }
+    // Anyone who walks past can read it, and a code is all that an activation needs.
+    let patients = format!("/integration/v1/groups/{group}/patients");
+    let voucher = browser.ask(&story, "POST", &patients, Value::Null).await.ok();
+    for fields in ["", "?fields[]=code"] {
+        let read =
+            async |reader: &Browser| reader.ask(&story, "GET", &format!("{patients}{fields}"), Value::Null).await.ok();
+        assert_eq!(read(&browser).await[0]["code"], voucher["code"]);
+        assert_eq!(read(&wall).await[0].get("code"), None);
+    }
     story.pass_ms(12 * 60 * MINUTE_MS - 1);
     wall.ask(&story, "GET", "/integration/v1/groups", Value::Null).await.ok();
     assert_eq!(browser.get(&story, SESSION).await.error(), (401, "session_expired"));

@@ -1,57 +1,9 @@
 //! Answers of summaries are what the OpenAPI document says of them: nothing is there that it does not describe.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::common::schema::faults;
 use crate::{Study, half_an_hour};
-
-/// Returns what of a value is not as its schema says; the keywords are those that schemas of summaries have.
-fn faults(value: &Value, schema: &Value, schemas: &Value, place: &str) -> Vec<String> {
-    if let Some(name) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
-        return faults(value, &schemas[name], schemas, place);
-    }
-    let mut found = Vec::new();
-    let mut note = |what: &str| found.push(format!("{place} {what}: {value}"));
-    let kinds: Vec<&str> = match &schema["type"] {
-        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
-        kind => kind.as_str().into_iter().collect(),
-    };
-    let is_of_kind = |kind: &&str| match *kind {
-        "null" => value.is_null(),
-        "object" => value.is_object(),
-        "array" => value.is_array(),
-        "string" => value.is_string(),
-        "boolean" => value.is_boolean(),
-        "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
-        "number" => value.is_number(),
-        other => panic!("another type: {other}"),
-    };
-    if !kinds.iter().any(is_of_kind) {
-        note("is of another type");
-    }
-    if let Some(number) = value.as_f64() {
-        let is_low = schema["minimum"].as_f64().is_some_and(|lowest| number < lowest);
-        if is_low || schema["maximum"].as_f64().is_some_and(|highest| number > highest) {
-            note("is out of range");
-        }
-    }
-    for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-        if value.get(name).is_none() {
-            note(&format!("lacks {name}"));
-        }
-    }
-    for (at, element) in value.as_array().into_iter().flatten().enumerate() {
-        found.extend(faults(element, &schema["items"], schemas, &format!("{place}[{at}]")));
-    }
-    for (name, member) in value.as_object().into_iter().flatten() {
-        let place = format!("{place}.{name}");
-        match (schema["properties"].get(name), schema["additionalProperties"].is_object()) {
-            (Some(property), _) => found.extend(faults(member, property, schemas, &place)),
-            (None, true) => found.extend(faults(member, &schema["additionalProperties"], schemas, &place)),
-            (None, false) => found.push(format!("{place} is not documented")),
-        }
-    }
-    found
-}
 
 #[tokio::test]
 async fn every_field_of_a_summary_is_documented() {

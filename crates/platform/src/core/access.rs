@@ -40,9 +40,16 @@ pub struct Researcher {
     pub key_scoped: bool,
     /// Until when the subscription is active, ms.
     pub subscription_until_ms: Option<i64>,
+    /// Whether the session is of a display that only shows, which anyone can read who walks past it.
+    pub view_only: bool,
 }
 
 impl Researcher {
+    /// Returns whether the caller may see codes of vouchers: who has one can activate it.
+    pub fn sees_vouchers(&self) -> bool {
+        !self.view_only && self.require_manager().is_ok()
+    }
+
     /// Forbidden for a healthcare practitioner, who reads but does not manage.
     pub fn require_manager(&self) -> Result<()> {
         match self.role {

@@ -69,6 +69,24 @@ const LONGEST_DEVICE_TEXT: usize = 100;
 impl Data {
     /// Stores a sync of the caller's patient. When this returns, the counted rows are durable.
     pub async fn store_sync(&self, caller: &HealthCaller, body: SyncBody) -> Result<Receipt> {
+        let (sync, receipt) = self.taken_in(caller, body)?;
+        let receipt = receipt.counted(self.core.health().store_sync(sync).await?)?;
+        // After the commit, so that the engine finds the marks.
+        self.core.wake_derivations();
+        self.wake_boards();
+        Ok(receipt)
+    }
+
+    /// Returns the receipt that a sync would get now. Nothing is stored: no row, event, device or id.
+    pub async fn validate_sync(&self, caller: &HealthCaller, body: SyncBody) -> Result<Receipt> {
+        let (sync, receipt) = self.taken_in(caller, body)?;
+        receipt.counted(self.core.health().validate_sync(sync).await?)
+    }
+}
+
+impl Data {
+    /// Returns the good rows of a sync, and a receipt that names the others and counts none of the good ones yet.
+    fn taken_in(&self, caller: &HealthCaller, body: SyncBody) -> Result<(store::Sync, Receipt)> {
         let now_ms = self.core.now_ms();
         check_device(body.device.as_ref())?;
         let id = body.sync_id.as_deref().map(clean_sync_id).transpose()?;
@@ -97,25 +115,27 @@ impl Data {
         let sync_id = body.sync_id.unwrap_or_else(|| self.core.new_uuid());
         let sync =
             store::Sync { patient: caller.patient().clone(), received_ms: now_ms, id, device: body.device, blocks };
-        match self.core.health().store_sync(sync).await? {
+        Ok((sync, Receipt { sync_id, types: outcomes.into_values().collect() }))
+    }
+}
+
+impl Receipt {
+    /// Returns the receipt with the counts of the good rows.
+    fn counted(mut self, outcome: SyncOutcome) -> Result<Self> {
+        match outcome {
             SyncOutcome::Stored(counts) => {
-                for (data_type, counts) in counts {
-                    if let Some(outcome) = outcomes.get_mut(&data_type) {
-                        outcome.counts = counts;
-                    }
+                for of_type in &mut self.types {
+                    of_type.counts = counts.get(&of_type.data_type).copied().unwrap_or_default();
                 }
+                Ok(self)
             }
-            SyncOutcome::UnknownPatient => return Err(PlatformError::NotFound("patient")),
+            SyncOutcome::UnknownPatient => Err(PlatformError::NotFound("patient")),
             // Not an overwrite: the app would drop rows that it believes stored.
             SyncOutcome::IdReused => {
                 let message = "the sync id was used before with other content";
-                return Err(PlatformError::Conflict { code: "sync_id_reused", message });
+                Err(PlatformError::Conflict { code: "sync_id_reused", message })
             }
         }
-        // After the commit, so that the engine finds the marks.
-        self.core.wake_derivations();
-        self.wake_boards();
-        Ok(Receipt { sync_id, types: outcomes.into_values().collect() })
     }
 }
 

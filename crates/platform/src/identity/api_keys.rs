@@ -39,6 +39,7 @@ impl Identity {
             key_expires_ms: holder.key_expires_ms,
             key_scoped: holder.key_scoped,
             subscription_until_ms: holder.subscription_until_ms,
+            view_only: false,
         })
     }
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::any_rows::{MIDNIGHT_US, any_block};
-use crate::registry::{Channel, DataType};
+use crate::registry::{Channel, DataType, NULL};
 
 /// Everything that a row holds but its zone.
 type Row = Vec<(i32, Option<Arc<str>>)>;
@@ -24,6 +24,12 @@ fn row_of(block: &Block, row: usize) -> Row {
 
 fn model_of(block: &Block) -> Model {
     (0..block.rows()).map(|row| (block.times_us[row], (row_of(block, row), block.zone_of(row).clone()))).collect()
+}
+
+/// Values of a row that another one in its place does not have.
+fn lost(before: &Row, after: &Row) -> u64 {
+    let is_there = |(cell, text): &(i32, Option<Arc<str>>)| *cell != NULL || text.is_some();
+    before.iter().zip(after).filter(|(before, after)| is_there(before) && !is_there(after)).count() as u64
 }
 
 /// The later row wins, the first zone stays.
@@ -101,6 +107,8 @@ proptest! {
         prop_assert_eq!(admission.stored(), count(None));
         prop_assert_eq!(admission.duplicate, count(Some(true)));
         prop_assert_eq!(admission.replaced, count(Some(false)));
+        let lost = |time_us: &i64| before.get(time_us).map_or(0, |known| lost(&known.0, &sent[time_us].0));
+        prop_assert_eq!(admission.columns_removed, sent.keys().map(lost).sum::<u64>());
 
         let novel = model_of(&admission.novel);
         let expected: Vec<i64> = sent.keys().copied().filter(|time_us| is_same(time_us) != Some(true)).collect();
@@ -130,12 +138,14 @@ proptest! {
         let shuffled = Block { times_us: times[..block.rows()].to_vec(), ..block };
         let mut model = Model::new();
         let (mut repeats, mut changes, mut last): (u64, u64, BTreeMap<i64, usize>) = (0, 0, BTreeMap::new());
+        let mut removed = 0;
         for row in 0..shuffled.rows() {
             let time_us = shuffled.times_us[row];
             if let Some(earlier) = last.insert(time_us, row) {
                 let is_same = row_of(&shuffled, earlier) == row_of(&shuffled, row);
                 repeats += u64::from(is_same);
                 changes += u64::from(!is_same);
+                removed += lost(&row_of(&shuffled, earlier), &row_of(&shuffled, row));
             }
             let zone = model.get(&time_us).map_or_else(|| shuffled.zone_of(row).clone(), |known| known.1.clone());
             model.insert(time_us, (row_of(&shuffled, row), zone));
@@ -143,7 +153,7 @@ proptest! {
         let first_of = |time_us: &i64| shuffled.times_us.iter().position(|other| other == time_us);
         let ordered = in_time_order(shuffled.clone());
         prop_assert_eq!(model_of(&ordered.block), model);
-        prop_assert_eq!((ordered.duplicate, ordered.replaced), (repeats, changes));
+        prop_assert_eq!((ordered.duplicate, ordered.replaced, ordered.columns_removed), (repeats, changes, removed));
         let several = last.keys().filter(|time_us| times[..shuffled.rows()].iter().filter(|one| one == time_us).count() > 1);
         prop_assert_eq!(&ordered.firsts.times_us, &several.copied().collect::<Vec<_>>());
         for row in 0..ordered.firsts.rows() {

@@ -82,8 +82,12 @@ struct SyncAnswer {
     /// The sync's own id, or one made for it.
     #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     sync_id: String,
+    /// True where the rows were only counted and none is stored, as `validate` asks for. Left out otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = json!(null))]
+    validated: Option<bool>,
     /// By data type.
-    #[schema(example = json!({"activity": {"stored": 59, "duplicate": 0, "replaced": 0, "rejected": 1,
+    #[schema(example = json!({"activity": {"stored": 59, "duplicate": 0, "replaced": 0, "columns_removed": 0, "rejected": 1,
         "errors": [{"index": 7, "column": "bpm", "reason": "out of range: must be 0 to 255 /min"}]}}))]
     types: BTreeMap<&'static str, TypeAnswer>,
 }
@@ -101,6 +105,10 @@ struct TypeAnswer {
     /// Rows that took the place of another value at the same time.
     #[schema(example = 0)]
     replaced: u64,
+    /// Values that the replaced rows had and the rows in their place do not have: a row is whole, and takes away what it does not
+    /// name.
+    #[schema(example = 0)]
+    columns_removed: u64,
     /// Rows that are stored and could not be compared with what is stored at their time, which is damaged; left out when
     /// there are none. They count as the others once it is brought back.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,7 +138,8 @@ struct RowError {
 impl From<Receipt> for SyncAnswer {
     fn from(receipt: Receipt) -> Self {
         let by_type = |outcome: TypeOutcome| (outcome.data_type.name(), TypeAnswer::from(outcome));
-        SyncAnswer { sync_id: receipt.sync_id, types: receipt.types.into_iter().map(by_type).collect() }
+        let types = receipt.types.into_iter().map(by_type).collect();
+        SyncAnswer { sync_id: receipt.sync_id, validated: None, types }
     }
 }
 
@@ -142,6 +151,7 @@ impl From<TypeOutcome> for TypeAnswer {
             stored: outcome.counts.stored,
             duplicate: outcome.counts.duplicate,
             replaced: outcome.counts.replaced,
+            columns_removed: outcome.counts.columns_removed,
             unverified: Some(outcome.counts.unverified).filter(|rows| *rows > 0),
             rejected: outcome.rejected,
             errors: outcome.rejections.into_iter().map(row).collect(),
@@ -150,7 +160,10 @@ impl From<TypeOutcome> for TypeAnswer {
 }
 
 /// Stores a sync of the token's patient. The answer of 200 means that the counted rows are durable.
-#[utoipa::path(post, path = "/v1/sync", tag = "sync", security(("health_token" = []), ("oauth2" = ["patient.sync"])),
+///
+/// A row is whole: one at the time of a stored row takes its place with everything that it has and has not. With `validate=1` the
+/// answer is the receipt that the sync would get now, and nothing is stored.
+#[utoipa::path(post, path = "/v1/sync", tag = "sync", params(("validate" = Option<i64>, Query)), security(("health_token" = []), ("oauth2" = ["patient.sync"])),
     request_body(
     content = ref("#/components/schemas/Sync"), content_type = "application/json",
     description = "time_zone, device and data: columns, column blocks or rows by data type"),
@@ -161,22 +174,24 @@ impl From<TypeOutcome> for TypeAnswer {
 async fn sync(
     State(state): State<ApiState>,
     HealthCall(caller): HealthCall,
+    parameters: Parameters,
     headers: HeaderMap,
     sent: Body,
 ) -> Result<Json<SyncAnswer>> {
     // Before the body is looked at: who may only read must not cost memory for an upload.
     caller.require(SYNC)?;
     require_content_type(&headers, &["application/json"], "application/json")?;
+    let purpose = Purpose::read(&parameters)?;
     let body = read_off_thread(&state, &headers, sent, |bytes, room| body::read(&bytes, room)).await?;
-    store(&state, caller, body).await
+    store(&state, caller, body, purpose).await
 }
 
-/// Stores one Arrow IPC stream of rows of one type.
+/// Stores one Arrow IPC stream of rows of one type, or with `validate=1` answers the receipt that it would get.
 #[utoipa::path(post, path = "/v1/sync/{type}", tag = "sync",
     params(("type" = String, Path, description = "data type"),
         ("time_zone" = Option<String>, Query, description = "IANA zone of the samples"),
         ("sync_id" = Option<String>, Query, description = "the sync's own id, a uuid"),
-        ("serial_number" = Option<String>, Query, description = "bracelet")),
+        ("serial_number" = Option<String>, Query, description = "bracelet"), ("validate" = Option<i64>, Query)),
     security(("health_token" = []), ("oauth2" = ["patient.sync"])),
     request_body(content((Vec<u8> = "application/vnd.apache.arrow.stream"), (Vec<u8> = "application/octet-stream"))),
     responses((status = 200, body = SyncAnswer), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
@@ -196,6 +211,7 @@ async fn sync_arrow(
     let data_type = DataType::from_name(&data_type).ok_or(PlatformError::NotFound("data type"))?;
     // Some clients of Arrow know no media type for it and send plain bytes.
     require_content_type(&headers, &[ARROW_STREAM, "application/octet-stream"], ARROW_STREAM)?;
+    let purpose = Purpose::read(&parameters)?;
     let one = |name: &str| parameters.one(name).map(str::to_owned);
     let (sync_id, time_zone, serial_number) = (one("sync_id"), one("time_zone"), one("serial_number"));
     // An unknown zone refuses the stream before it is received, however large it is.
@@ -205,11 +221,30 @@ async fn sync_arrow(
         let data = vec![arrow::read(data_type, &bytes, &zone, room)?];
         Ok(SyncBody { sync_id, time_zone, device, data })
     });
-    store(&state, caller, body.await?).await
+    store(&state, caller, body.await?, purpose).await
 }
 
-async fn store(state: &ApiState, caller: HealthCaller, (body, room): (SyncBody, Room)) -> Result<Json<SyncAnswer>> {
-    let storing = store_counted(state.clone(), caller, (body, room.clone()));
+/// Whether rows are stored or only counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    Store,
+    Validate,
+}
+
+impl Purpose {
+    /// Reads `validate`. Malformed when it is no flag: a sync that was meant to be stored must not be passed over.
+    fn read(parameters: &Parameters) -> std::result::Result<Self, PlatformError> {
+        Ok(if parameters.flag("validate")? { Purpose::Validate } else { Purpose::Store })
+    }
+}
+
+async fn store(
+    state: &ApiState,
+    caller: HealthCaller,
+    (body, room): (SyncBody, Room),
+    purpose: Purpose,
+) -> Result<Json<SyncAnswer>> {
+    let storing = store_counted(state.clone(), caller, (body, room.clone()), purpose);
     if room.used() <= STORED_IN_PLACE {
         return storing.await;
     }
@@ -218,8 +253,18 @@ async fn store(state: &ApiState, caller: HealthCaller, (body, room): (SyncBody, 
     storing.await.map_err(|error| PlatformError::Internal(format!("storing a sync stopped: {error}")))?
 }
 
-async fn store_counted(state: ApiState, caller: HealthCaller, body: (SyncBody, Room)) -> Result<Json<SyncAnswer>> {
+async fn store_counted(
+    state: ApiState,
+    caller: HealthCaller,
+    body: (SyncBody, Room),
+    purpose: Purpose,
+) -> Result<Json<SyncAnswer>> {
     let (body, _room) = body;
+    if purpose == Purpose::Validate {
+        // Not counted among the syncs, of which it is none.
+        let receipt = state.platform.data.validate_sync(&caller, body).await?;
+        return Ok(Json(SyncAnswer { validated: Some(true), ..receipt.into() }));
+    }
     let receipt = state.platform.data.store_sync(&caller, body).await?;
     // After the commit: what was refused or lost is no sync.
     state.metrics.synced(&receipt);

@@ -53,7 +53,7 @@ impl ReadOfMany for BoardRows<'_> {
             // Who it is can be read where it is the measurements that are damaged.
             let name = known.map_or_else(
                 || uuid.to_string(),
-                |patient| name_of(&Person::from_json(&patient.person).unwrap_or_default(), &patient.voucher_code),
+                |patient| name_of(&Person::from_json(&patient.person).unwrap_or_default(), uuid),
             );
             Some(BoardRow { name, is_unreadable: true, ..BoardRow::empty(uuid.clone(), from_ms) })
         };
@@ -95,7 +95,7 @@ impl Data {
             let device = devices.remove(uuid);
             let recent = recent.remove(uuid).unwrap_or_default();
             rows.push(BoardRow {
-                name: name_of(&person, &patient.voucher_code),
+                name: name_of(&person, uuid),
                 external_id: person.external_patient_id,
                 latest,
                 news,
@@ -197,10 +197,18 @@ fn recent_of(days: &[SlotRow], first_window: i64, last_window: i64) -> Recent {
     Recent { spark, worn: newest.map(|(_, worn, _)| worn), charging: newest.map(|(.., charging)| charging) }
 }
 
-pub(super) fn name_of(person: &Person, voucher_code: &str) -> String {
+/// Characters of a uuid by which patients of one study can be distinguished.
+const UUID_PIECE: usize = 8;
+
+/// Returns the name to show of a patient: never the voucher code, which is half of a login.
+pub(super) fn name_of(person: &Person, uuid: &PatientId) -> String {
     let names: Vec<&str> = [&person.first_name, &person.last_name]
         .into_iter()
         .filter_map(|name| name.as_deref().map(str::trim).filter(|name| !name.is_empty()))
         .collect();
-    if names.is_empty() { voucher_code.to_owned() } else { names.join(" ") }
+    if !names.is_empty() {
+        return names.join(" ");
+    }
+    let shortened = || uuid.as_str().chars().take(UUID_PIECE).collect();
+    person.external_patient_id.clone().unwrap_or_else(shortened)
 }

@@ -12,7 +12,7 @@ pub const SPARK_SLOTS: i64 = 72;
 pub struct BoardRow {
     /// The patient.
     pub uuid: PatientId,
-    /// First and last name, or the voucher code of one without a name.
+    /// First and last name, else the identifier of the customer, else the first eight characters of the uuid.
     pub name: String,
     /// Identifier in the customer's own system.
     pub external_id: Option<String>,

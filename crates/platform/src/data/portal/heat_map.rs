@@ -30,7 +30,7 @@ const FURTHEST_OFFSET_US: i64 = 16 * 3600 * SECOND_US;
 pub struct PatientDays {
     /// The patient.
     pub uuid: PatientId,
-    /// First and last name, or the voucher code of one without a name.
+    /// First and last name, else the identifier of the customer, else the first eight characters of the uuid.
     pub name: String,
     /// The days, in their order.
     pub days: Vec<DayCompliance>,
@@ -102,9 +102,12 @@ impl Data {
             };
             let is_unreadable = days.is_none();
             let unknown = DayCompliance { percent: None, received: 0, expected: 0 };
-            let voucher_code = row.patient.as_ref().map_or(row.uuid.as_str(), |patient| &patient.voucher_code);
             all.push(PatientDays {
-                name: super::board::name_of(&row.person, voucher_code),
+                // Of one who cannot be read, nothing but the whole uuid is certain.
+                name: match &row.patient {
+                    Some(_) => super::board::name_of(&row.person, &row.uuid),
+                    None => row.uuid.to_string(),
+                },
                 days: days.unwrap_or_else(|| vec![unknown; (last.0 - first.0 + 1) as usize]),
                 is_unreadable,
                 uuid: row.uuid,

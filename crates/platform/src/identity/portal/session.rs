@@ -111,6 +111,7 @@ impl PortalCaller {
             key_expires_ms: None,
             key_scoped: false,
             subscription_until_ms: self.subscription_until_ms,
+            view_only: self.view_only,
         })
     }
 

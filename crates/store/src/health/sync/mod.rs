@@ -20,10 +20,12 @@ pub use request::{Counts, Sync, SyncId, SyncOutcome};
 
 use self::around::{Hold, SealedRows};
 use self::prepare::prepare_all;
-use self::write::Written;
+use self::request::Purpose;
+use self::write::{Attempt, Written};
 use super::db::HealthDb;
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
+use crate::ids::PatientId;
 
 /// Number of times that a sync reads sealed rows: each time another one has sealed the period meanwhile, which takes
 /// longer than a look at it.
@@ -32,33 +34,74 @@ const LOOKS: usize = 20;
 #[boxed_futures]
 impl HealthDb {
     /// Stores a sync. When this returns, the counted rows are durable and every reader sees them.
-    pub async fn store_sync(&self, mut sync: Sync) -> Result<SyncOutcome> {
+    pub async fn store_sync(&self, sync: Sync) -> Result<SyncOutcome> {
+        let mut tries = Tries::of(sync).await?;
+        while let Some((patient, attempt)) = tries.next() {
+            let store = async move |tx: &Tx<'_>| attempt.write(tx, Purpose::Store).await;
+            let written = self.db.write_of(patient.as_str(), store).await;
+            if let Some(outcome) = tries.judge(self, written).await? {
+                return Ok(outcome);
+            }
+        }
+        Err(StoreError::Unavailable(CHANGES_ALL_THE_TIME.to_owned()))
+    }
+
+    /// Counts what a sync would store now, and stores nothing.
+    pub async fn validate_sync(&self, sync: Sync) -> Result<SyncOutcome> {
+        let mut tries = Tries::of(sync).await?;
+        while let Some((patient, attempt)) = tries.next() {
+            let count = async move |tx: &Tx<'_>| attempt.write(tx, Purpose::Validate).await;
+            let written = self.db.write_of(patient.as_str(), count).await;
+            if let Some(outcome) = tries.judge(self, written).await? {
+                return Ok(outcome);
+            }
+        }
+        Err(StoreError::Unavailable(CHANGES_ALL_THE_TIME.to_owned()))
+    }
+}
+
+const CHANGES_ALL_THE_TIME: &str = "the sealed rows around a sync change all the time";
+
+/// A sync and what is known around it, for one try after the other.
+struct Tries {
+    attempt: Attempt,
+    left: usize,
+}
+
+impl Tries {
+    async fn of(mut sync: Sync) -> Result<Self> {
         let blocks = std::mem::take(&mut sync.blocks);
         // Ordered, encoded and compressed before the transaction, which holds up everybody who writes on SQLite.
         let channels = Arc::new(prepare_all(blocks).await?);
-        let sync = Arc::new(sync);
-        let mut sealed = Arc::new(SealedRows::default());
-        let mut hold = Hold::Nothing;
-        for _ in 0..LOOKS {
-            let (sync, channels, known) = (sync.clone(), channels.clone(), sealed.clone());
-            let patient = sync.patient.clone();
-            let store = async move |tx: &Tx<'_>| write::write(tx, &sync, &channels, &known, hold).await;
-            let written = self.db.write_of(patient.as_str(), store).await;
-            match written {
-                Ok(Written::Done(outcome)) => return Ok(outcome),
-                // Objects are read between transactions: an object store takes milliseconds to seconds.
-                Ok(Written::NeedsSealed(ranges)) => match self.read_sealed(ranges).await {
-                    Ok(rows) => sealed = Arc::new(rows),
-                    // The objects of an erased patient go after the rows, so a look may find them named and then gone.
-                    Err(_) if self.patient(&patient).await?.is_none() => return Ok(SyncOutcome::UnknownPatient),
-                    Err(error) => return Err(error),
-                },
-                // Another transaction has taken the number.
-                Err(StoreError::Conflict(_)) if hold == Hold::Nothing => hold = Hold::Patient,
+        let attempt =
+            Attempt { sync: Arc::new(sync), channels, sealed: Arc::new(SealedRows::default()), hold: Hold::Nothing };
+        Ok(Tries { attempt, left: LOOKS })
+    }
+
+    /// Returns the patient and the next try; `None` when there were enough of them.
+    fn next(&mut self) -> Option<(PatientId, Attempt)> {
+        self.left = self.left.checked_sub(1)?;
+        Some((self.attempt.sync.patient.clone(), self.attempt.clone()))
+    }
+
+    /// Returns how the sync ended; `None` when it is to be tried again, with what is known now.
+    async fn judge(&mut self, health: &HealthDb, written: Result<Written>) -> Result<Option<SyncOutcome>> {
+        match written {
+            Ok(Written::Done(outcome)) => return Ok(Some(outcome)),
+            // Objects are read between transactions: an object store takes milliseconds to seconds.
+            Ok(Written::NeedsSealed(ranges)) => match health.read_sealed(ranges).await {
+                Ok(rows) => self.attempt.sealed = Arc::new(rows),
+                // The objects of an erased patient go after the rows, so a look may find them named and then gone.
+                Err(_) if health.patient(&self.attempt.sync.patient).await?.is_none() => {
+                    return Ok(Some(SyncOutcome::UnknownPatient));
+                }
                 Err(error) => return Err(error),
-            }
+            },
+            // Another transaction has taken the number.
+            Err(StoreError::Conflict(_)) if self.attempt.hold == Hold::Nothing => self.attempt.hold = Hold::Patient,
+            Err(error) => return Err(error),
         }
-        Err(StoreError::Unavailable("the sealed rows around a sync change all the time".to_owned()))
+        Ok(None)
     }
 }
 

@@ -32,6 +32,11 @@ pub(super) async fn prepare_all(blocks: Vec<Block>) -> Result<Vec<ChannelChunks>
 fn prepare(block: Block) -> Result<ChannelChunks> {
     let data_type = block.data_type;
     let ordered = in_time_order(block);
-    let counts = Counts { duplicate: ordered.duplicate, replaced: ordered.replaced, ..Counts::default() };
+    let counts = Counts {
+        duplicate: ordered.duplicate,
+        replaced: ordered.replaced,
+        columns_removed: ordered.columns_removed,
+        ..Counts::default()
+    };
     Ok(ChannelChunks { data_type, chunks: chunks::cut(ordered.block)?, counts, firsts: ordered.firsts })
 }

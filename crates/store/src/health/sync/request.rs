@@ -1,6 +1,7 @@
 //! What a sync brings, and what becomes of it.
 
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 
 use vitals::block::Block;
 use vitals::registry::DataType;
@@ -41,8 +42,29 @@ pub struct Counts {
     pub duplicate: u64,
     /// Rows that took the place of another.
     pub replaced: u64,
+    /// Values of replaced rows that have none in the row in their place.
+    pub columns_removed: u64,
     /// Rows that are stored and could not be compared: what is stored at their time is damaged.
     pub unverified: u64,
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, more: Counts) {
+        self.stored += more.stored;
+        self.duplicate += more.duplicate;
+        self.replaced += more.replaced;
+        self.columns_removed += more.columns_removed;
+        self.unverified += more.unverified;
+    }
+}
+
+/// What becomes of the rows of a sync.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// They are stored.
+    Store,
+    /// They are counted as if they were stored, and nothing is.
+    Validate,
 }
 
 /// What became of a sync.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use vitals::block::Block;
 use vitals::latest::{LatestValues, newest_of};
@@ -13,7 +14,7 @@ use super::super::{devices, latest, tally, unverified};
 use super::around::{self, Around, Hold, SealedRange, SealedRows};
 use super::event::SyncBody;
 use super::prepare::ChannelChunks;
-use super::request::{Counts, Sync, SyncId, SyncOutcome};
+use super::request::{Counts, Purpose, Sync, SyncId, SyncOutcome};
 use crate::engine::{Param, Tx};
 use crate::error::{Result, StoreError};
 use crate::events::{EventType, raise_event_position};
@@ -29,6 +30,16 @@ sql! {
     ADD_EVENT = "INSERT INTO event (position, patient, sequence, time_ms, type, body, sync_id, content_hash)
         VALUES ((SELECT NULLIF(event_position, 0) FROM patient WHERE uuid = $1),
         (SELECT uuid FROM patient WHERE uuid = $1 AND arrivals = $2), $2, $3, $4, $5, $6, $7)";
+}
+
+/// One try to write a sync.
+#[derive(Clone, Debug)]
+pub(super) struct Attempt {
+    pub sync: Arc<Sync>,
+    pub channels: Arc<Vec<ChannelChunks>>,
+    /// What is known of the sealed rows around it.
+    pub sealed: Arc<SealedRows>,
+    pub hold: Hold,
 }
 
 /// How one try to write a sync ended.
@@ -51,12 +62,20 @@ struct Additions<'sync> {
     unverified: Vec<(DataType, i64, i64)>,
 }
 
-pub(super) async fn write(
+impl Attempt {
+    /// Writes the sync, or only counts what it would write.
+    pub(super) async fn write(&self, tx: &Tx<'_>, purpose: Purpose) -> Result<Written> {
+        let Attempt { sync, channels, sealed, hold } = self;
+        write(tx, sync, channels, sealed, (*hold, purpose)).await
+    }
+}
+
+async fn write(
     tx: &Tx<'_>,
     sync: &Sync,
     channels: &[ChannelChunks],
     sealed: &SealedRows,
-    hold: Hold,
+    (hold, purpose): (Hold, Purpose),
 ) -> Result<Written> {
     let around = around::look(tx, sync, channels, hold).await?;
     let Some((events, stored_latest)) = &around.patient else {
@@ -75,6 +94,10 @@ pub(super) async fn write(
     let mut additions = Additions::default();
     for channel in channels {
         additions.add_channel(sync, channel, &around, sealed)?;
+    }
+    // Everything that a receipt says is known, and nothing has been written.
+    if purpose == Purpose::Validate {
+        return Ok(Written::Done(SyncOutcome::Stored(additions.totals)));
     }
     // Not taken under a lock: the statement that raises the row names the number before, and fails where it is another.
     let number = events + 1;
@@ -105,19 +128,12 @@ impl<'sync> Additions<'sync> {
         let mut total = channel.counts;
         for chunk in &channel.chunks {
             let counts = self.add_chunk(sync, channel, chunk, around, sealed)?;
-            total.stored += counts.stored;
-            total.duplicate += counts.duplicate;
-            total.replaced += counts.replaced;
-            total.unverified += counts.unverified;
+            total += counts;
             // Rows ahead of the clock wait until their time has come.
             self.newest.merge_newer(&newest_of(&chunk.block, (sync.received_ms + AHEAD_MS) * 1000 + 999));
         }
         self.body.count(channel.data_type, total);
-        let of_type = self.totals.entry(channel.data_type).or_default();
-        of_type.stored += total.stored;
-        of_type.duplicate += total.duplicate;
-        of_type.replaced += total.replaced;
-        of_type.unverified += total.unverified;
+        *self.totals.entry(channel.data_type).or_default() += total;
         Ok(())
     }
 
@@ -157,6 +173,7 @@ impl<'sync> Additions<'sync> {
             stored: admission.stored(),
             duplicate: ordered.duplicate + admission.duplicate,
             replaced: ordered.replaced + admission.replaced,
+            columns_removed: ordered.columns_removed + admission.columns_removed,
             unverified: 0,
         })
     }
