@@ -11,5 +11,6 @@ mod clock_changes;
 mod limits;
 mod news;
 mod second_factor;
+mod security_log;
 mod sessions;
 mod totp;

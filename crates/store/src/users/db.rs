@@ -19,6 +19,7 @@ pub(crate) const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/users/0007_key_scope.sql"),
     include_str!("../../migrations/users/0008_store_identity.sql"),
     include_str!("../../migrations/users/0009_recovery_codes.sql"),
+    include_str!("../../migrations/users/0010_security_events.sql"),
 ]);
 
 sql! {
