@@ -73,6 +73,14 @@ def days_are_in_order_and_ten_years_at_most(case):
     put(case.query, date_from=first.isoformat(), date_to=last.isoformat())
 
 
+@rule("GET /integration/v1/security/events")
+def security_events_are_read_from_the_begin(case):
+    # A cursor is one that the service has given, and nobody can make one up.
+    case.query.pop("after", None)
+    if "from" in case.query and "to" in case.query and float(case.query["from"]) > float(case.query["to"]):
+        put(case.query, **{"from": case.query["to"], "to": case.query["from"]})
+
+
 @rule("GET /integration/v1/patients/audit/logs")
 def times_are_in_order(case):
     first, last = sorted(float(case.query[name]) for name in ("from", "to"))

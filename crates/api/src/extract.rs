@@ -3,13 +3,13 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use platform::{HealthCaller, Researcher, UsersCaller};
+use platform::{HealthCaller, Researcher, SecurityActor, UsersCaller};
 
 use crate::call_rejection::{CallRejection, KEY_PLACES, TOKEN_PLACES};
 use crate::credentials::{api_key, bearer};
 use crate::error::ApiError;
 use crate::portal::researcher_of_cookie;
-use crate::proof::prove;
+use crate::proof::{name_actor, prove};
 use crate::state::ApiState;
 
 /// A call of the integration API. The key comes as `?token=`, as `Authorization: Bearer` or as `X-Api-Key`; a page of
@@ -42,6 +42,7 @@ impl FromRequestParts<ApiState> for ResearcherCall {
         };
         let researcher = state.platform.identity.researcher(&key).await.map_err(CallRejection::Refused)?;
         prove(parts, &key)?;
+        name_actor(parts, SecurityActor::researcher(&researcher));
         Ok(ResearcherCall(researcher))
     }
 }
@@ -53,6 +54,7 @@ impl FromRequestParts<ApiState> for HealthCall {
         let token = bearer(parts)?.ok_or(CallRejection::NoCredential(TOKEN_PLACES))?;
         let caller = state.platform.identity.health_caller(token).await.map_err(CallRejection::Refused)?;
         prove(parts, token)?;
+        name_actor(parts, caller.security_actor());
         Ok(HealthCall(caller))
     }
 }
@@ -89,5 +91,6 @@ async fn users_caller(parts: &mut Parts, state: &ApiState) -> Result<UsersCaller
     let token = bearer(parts)?.ok_or(CallRejection::NoCredential(TOKEN_PLACES))?;
     let caller = state.platform.identity.users_caller(token).await.map_err(CallRejection::Refused)?;
     prove(parts, token)?;
+    name_actor(parts, SecurityActor::user(&caller.user));
     Ok(caller)
 }

@@ -132,6 +132,12 @@ async fn surround(State(state): State<ApiState>, mut request: Request, next: Nex
     if response.status().is_client_error() {
         proof.refused();
     }
+    if response.status() == StatusCode::FORBIDDEN
+        && let Some(actor) = proof.actor()
+    {
+        let address = ClientAddress(address).text();
+        state.platform.identity.note_denied(actor, address, format!("{method} {route}")).await;
+    }
     if proof.is_set() {
         response.extensions_mut().insert(ProvenCaller);
     }

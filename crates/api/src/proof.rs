@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::http::request::Parts;
-use platform::PlatformError;
+use platform::{PlatformError, SecurityActor};
 
 use crate::callers::{Caller, Callers};
 use crate::places::Share;
@@ -26,6 +26,8 @@ struct Shared {
 
 struct State {
     is_proven: bool,
+    /// Who that credential is of.
+    actor: Option<SecurityActor>,
     /// How the request is counted; nothing without a limit.
     taken: Option<Taken>,
     /// A stranger's share of places, until the caller has proven to be none.
@@ -36,7 +38,7 @@ impl Proof {
     /// Begins a request, of which nothing is proven, and counts it where there is a limit.
     pub(crate) fn begin(callers: &Arc<Callers>, limit: Option<Arc<RateLimit>>, caller: Caller, now_ms: i64) -> Self {
         let taken = limit.as_ref().map(|limit| limit.take(caller, now_ms));
-        let state = Mutex::new(State { is_proven: false, taken, share: None });
+        let state = Mutex::new(State { is_proven: false, actor: None, taken, share: None });
         Proof(Arc::new(Shared { callers: callers.clone(), caller, limit, now_ms, state }))
     }
 
@@ -48,6 +50,11 @@ impl Proof {
     /// Returns whether a credential of the request has proven valid.
     pub(crate) fn is_set(&self) -> bool {
         self.state().is_proven
+    }
+
+    /// Returns who the credential of the request is of, once it has proven valid.
+    pub(crate) fn actor(&self) -> Option<SecurityActor> {
+        self.state().actor.clone()
     }
 
     /// Returns what is left of the minute that the request counts in; nothing without a limit.
@@ -92,6 +99,13 @@ impl Proof {
 pub(crate) fn prove(parts: &Parts, credential: &str) -> Result<(), PlatformError> {
     // There is none where a router is used without what surrounds it.
     parts.extensions.get::<Proof>().map_or(Ok(()), |proof| proof.accept(credential.as_bytes()))
+}
+
+/// Notes who the credential of a request is of, for what is written when the request is refused.
+pub(crate) fn name_actor(parts: &Parts, actor: SecurityActor) {
+    if let Some(proof) = parts.extensions.get::<Proof>() {
+        proof.state().actor = Some(actor);
+    }
 }
 
 #[cfg(test)]

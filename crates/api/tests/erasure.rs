@@ -5,6 +5,9 @@ mod common;
 
 use std::path::Path;
 
+use api::ClientAddress;
+use axum::body::Body;
+use axum::http::Request;
 use common::{Enrolled, PASSWORD, START_MS, Story, text};
 use platform::seal::Until;
 use serde_json::{Value, json};
@@ -18,7 +21,7 @@ use testkit::Postgres;
 const ERASURE_CHECKS: [&str; 2] = ["plan_erasure_checks", "check_erasure"];
 
 /// What would show who the erased are, as they were entered and sent.
-const TELLING: [&str; 10] = [
+const TELLING: [&str; 11] = [
     "Gracelle",
     "Hopperling",
     "gracelle@hopper.example",
@@ -29,6 +32,7 @@ const TELLING: [&str; 10] = [
     "FW-9.8.7-odd",
     "5f1c0de5-aaaa-4bbb-8ccc-123456789abc",
     "note-marker-k2Vq8ZtYw",
+    "203.0.113.77",
 ];
 
 /// A researcher, and two patients with everything that can be known of them.
@@ -66,6 +70,14 @@ async fn gather(story: &Story) -> Cast {
     story.post_as("/integration/v1/bracelets", &key, bracelet).await.ok();
     story.ask("PUT", &of_grace("/bracelets/SN-STOCK-1"), &key, Value::Null).await.done();
     story.get_as(&of_grace("/health-token"), &key).await.ok();
+    // The security log says where from: a good login and one that fails.
+    for (password, status) in [(PASSWORD, 200), ("not the password", 401)] {
+        let body = json!({"email": "gracelle@hopper.example", "password": password}).to_string();
+        let request = Request::post("/users/login").header("content-type", "application/json").body(Body::from(body));
+        let mut request = request.expect("a request");
+        request.extensions_mut().insert(ClientAddress(Some("203.0.113.77".parse().expect("an address"))));
+        assert_eq!(story.send(request).await.status, status);
+    }
     send(story, &grace, 0, Telling::Yes).await.ok();
     send(story, &hedy, 0, Telling::No).await.ok();
     story.fold().await;
@@ -211,6 +223,7 @@ async fn erase_and_look(story: &Story, cast: &Cast, databases: &[&Postgres]) {
         "persons",
         "groups",
         "audit_details",
+        "security_events",
         "bracelet_attachments",
     ] {
         assert!(count(kind) > 0, "no {kind} were erased: {receipt}");

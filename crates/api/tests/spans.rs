@@ -120,7 +120,13 @@ async fn record_entries(story: &Story, email: &str) {
     };
     // Two pages and a rest: the last is read while the answer is being sent.
     let entries = (0..2_500).map(entry).collect();
-    story.platform.core.users().record(Audit { entries, clock: Arc::new(|| START_MS) }).await.unwrap();
+    story
+        .platform
+        .core
+        .users()
+        .record(Audit { entries, security: Vec::new(), clock: Arc::new(|| START_MS) })
+        .await
+        .unwrap();
 }
 
 #[tokio::test]

@@ -40,6 +40,7 @@ pub use crate::identity::accounts::{NewAccount, NewApiKey, SubscriptionStart};
 pub use crate::identity::health_sessions::{HealthCaller, HealthLogin};
 pub use crate::identity::login::{Credentials, LoginName, Owner, PatientOwner, UsersLogin};
 pub use crate::identity::oauth;
+pub use crate::identity::security::{LARGEST_SECURITY_PAGE, SecurityActor, SecurityLogPage, SecurityLogQuery};
 pub use crate::identity::signing::{SigningKeyFate, opens_newest};
 pub use crate::identity::tokens::{Cloud, Issued, UsersCaller};
 pub use crate::people::People;

@@ -229,6 +229,7 @@ pub fn settings(options: &ServeOptions, urls: PublicUrls, copies: Option<Objects
         health_url: urls.health,
         export_interval_s: options.export_interval.seconds,
         event_retention_s: options.event_retention.seconds,
+        security_retention_s: options.security_retention.seconds,
         portal_idle_minutes: options.portal_idle_minutes,
         portal_session_hours: options.portal_session_hours,
         ..Settings::default()

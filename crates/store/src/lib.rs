@@ -27,6 +27,8 @@ mod payload;
 mod random_blocks;
 mod readers;
 mod refresh;
+mod security_event;
+mod security_event_type;
 pub mod segment;
 mod signing_key;
 mod text_column;
@@ -67,6 +69,8 @@ pub use names::{
 };
 pub use objects::{ByteRange, Digest, ListedObject, ObjectRead, Objects, S3Address, STORE_ID, Upload};
 pub use refresh::{Refreshed, Successor};
+pub use security_event::NewSecurityEvent;
+pub use security_event_type::SecurityEventType;
 pub use signing_key::SigningKey;
 pub use user::User;
 pub use users::{
@@ -74,5 +78,6 @@ pub use users::{
     Completion, Consent, EffectiveSettings, Erasure, ErasureCounts, Group, GroupAccess, GroupDeletion, GroupSetting,
     HealthMessage, KeyHolder, Member, MemberRemoval, NewPassword, NewPatientPassword, OauthClient, Patient,
     PatientAccess, PatientDetachment, PendingHealthMessage, PersonChange, PortalHolder, PortalSession, RoleChange,
-    Session, SessionHolder, SettingsOfGroup, StoreIdentity, ToOverwrite, Totp, TotpConfirmation, UsedFactor, UsersDb,
+    SecurityEvent, SecurityPage, SecurityQuery, Session, SessionHolder, SettingsOfGroup, StoreIdentity, ToOverwrite,
+    Totp, TotpConfirmation, UsedFactor, UsersDb,
 };

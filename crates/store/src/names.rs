@@ -43,6 +43,8 @@ macro_rules! names {
     };
 }
 
+pub(crate) use names;
+
 /// Makes an enum with `name` and `parse` a text in columns and in JSON.
 macro_rules! by_name {
     ($name:ident) => {
@@ -77,6 +79,7 @@ macro_rules! by_name {
         }
     };
 }
+pub(crate) use by_name;
 
 names! {
     /// Role of an account.

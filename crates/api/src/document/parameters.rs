@@ -3,6 +3,7 @@
 use platform::Action;
 use platform::oauth::SCOPES;
 use serde_json::{Map, Value, json};
+use store::SecurityEventType;
 use vitals::registry::DataType;
 use vitals::summary::Section;
 
@@ -90,6 +91,10 @@ fn known(name: &str) -> (&'static str, Value) {
         "action_type" => {
             let codes: Vec<&str> = Action::ALL.iter().map(|action| action.code()).collect();
             ("only entries with this action code", json!({"type": "string", "enum": codes}))
+        }
+        "event_type" => {
+            let types: Vec<&str> = SecurityEventType::ALL.iter().map(|kind| kind.name()).collect();
+            ("only events of this type", json!({"type": "string", "enum": types}))
         }
         "fields[]" => (
             "attributes to show, besides `uuid`; without it all and the device, except for the times of vouchers",

@@ -15,6 +15,7 @@ mod news;
 mod patient_row;
 mod patients;
 mod profile;
+mod security;
 mod summaries;
 
 use utoipa_axum::router::OpenApiRouter;
@@ -36,6 +37,7 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
         .merge(exports::routes())
         .merge(lake::routes())
         .merge(audit::routes())
+        .merge(security::routes())
         .merge(crate::downloads::routes())
         .merge(group_settings::routes())
         .merge(hcps::routes())

@@ -5,14 +5,14 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use platform::portal::{PortalCaller, Presence};
-use platform::{Identity, PlatformError, Researcher};
+use platform::{Identity, PlatformError, Researcher, SecurityActor};
 
 use super::cookie::session_cookie;
 use crate::call_rejection::{CallRejection, header_text};
 use crate::credentials::api_key;
 use crate::error::{ApiError, Result};
 use crate::parameters::Parameters;
-use crate::proof::prove;
+use crate::proof::{name_actor, prove};
 use crate::state::ApiState;
 
 /// Header that a page sends along with whatever changes something, and with every call of the integration API.
@@ -126,6 +126,7 @@ async fn reader(parts: &Parts, state: &ApiState, presence: Presence) -> Result<(
         Credential::Key(key) => {
             let researcher = state.platform.identity.researcher(key).await.map_err(CallRejection::Refused)?;
             prove(parts, key)?;
+            name_actor(parts, SecurityActor::researcher(&researcher));
             researcher
         }
     };
@@ -151,6 +152,7 @@ async fn caller(parts: &Parts, state: &ApiState, presence: Presence) -> Result<P
     let Some(cookie) = session_cookie(&parts.headers, state.session_cookie)? else { return Err(session_expired()) };
     let caller = state.platform.identity.portal_caller(cookie, presence).await?.ok_or_else(session_expired)?;
     prove(parts, cookie)?;
+    name_actor(parts, caller.security_actor());
     Ok(caller)
 }
 

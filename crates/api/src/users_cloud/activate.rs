@@ -48,5 +48,5 @@ async fn activate(
     // No token is asked for: the voucher is the credential, and guessing it is slowed like guessing a password.
     let patient = state.platform.people.activate(activation, &address.text()).await?;
     // The app would otherwise ask for the password that was chosen a second ago.
-    Ok(Json(state.platform.identity.login_activated(patient).await?.into()))
+    Ok(Json(state.platform.identity.login_activated(patient, &address.text()).await?.into()))
 }

@@ -68,6 +68,9 @@ GET    /integration/v1/patients/{uuid}/afib/{id}/strip.svg         | 401 401 401
 # Audit log.
 GET    /integration/v1/patients/audit/logs?from=0&to=1             | 401 401 401 401 401 | 401 401 | 200 200 200 200 200
 
+# Security log: administrators alone.
+GET    /integration/v1/security/events                             | 401 401 401 401 401 | 401 401 | 403 403 403 200 403
+
 # Bracelets. The member's own idle bracelet is theirs also with a key for another of their groups.
 GET    /integration/v1/user-devices                                | 401 401 401 401 401 | 200 200 | 200 200 401 401 401
 GET    /integration/v1/bracelets                                   | 401 401 401 401 401 | 401 401 | 200 200 200 200 200

@@ -11,6 +11,7 @@ mod clock_changes;
 mod limits;
 mod news;
 mod second_factor;
+mod security_log;
 mod sessions;
 mod totp;
 mod totp_code;

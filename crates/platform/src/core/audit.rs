@@ -233,6 +233,6 @@ impl Core {
 
     /// Entries for a transaction to write, stamped there.
     pub(crate) fn audit(&self, entries: Vec<NewAuditEntry>) -> Audit {
-        Audit { entries, clock: Arc::clone(self.clock()) }
+        Audit { entries, security: Vec::new(), clock: Arc::clone(self.clock()) }
     }
 }

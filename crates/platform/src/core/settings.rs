@@ -24,6 +24,8 @@ pub struct Settings {
     pub export_interval_s: i64,
     /// Seconds for which events are kept. The id of a sync is known as long as its event.
     pub event_retention_s: i64,
+    /// Seconds for which security events are kept.
+    pub security_retention_s: i64,
     /// Minutes after which a session of the portal that nobody uses is locked.
     pub portal_idle_minutes: i64,
     /// Hours after which a session of the portal ends.
@@ -48,6 +50,7 @@ impl Default for Settings {
             // Section 8 of the specification: one export of a patient in five minutes.
             export_interval_s: 300,
             event_retention_s: 30 * 86_400,
+            security_retention_s: 365 * 86_400,
             portal_idle_minutes: 15,
             portal_session_hours: 12,
             // A gigabyte in four minutes, next to which nobody notices the reading.

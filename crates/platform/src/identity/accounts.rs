@@ -4,8 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use boxed_futures::boxed_futures;
 use store::{
-    Account, AccountId, ApiKey, ApiKeyId, GroupCode, HealthChange, HealthMessage, NewPassword, Role, RoleChange,
-    StoreError,
+    Account, AccountId, ApiKey, ApiKeyId, EntityId, GroupCode, HealthChange, HealthMessage, NewPassword, Role,
+    RoleChange, SecurityEventType, StoreError,
 };
 
 use crate::core::checks::clean_email;
@@ -84,7 +84,11 @@ impl Identity {
             updated_ms: now_ms,
         };
         match self.core.users().add_account(account.clone()).await {
-            Ok(()) => Ok((account, password)),
+            Ok(()) => {
+                let role = Some(account.role.name());
+                self.note_by_operator(SecurityEventType::AccountCreated, EntityId::from(&account.uuid), role).await;
+                Ok((account, password))
+            }
             Err(StoreError::Conflict(_)) => Err(email_taken()),
             Err(error) => Err(error.into()),
         }
@@ -108,8 +112,15 @@ impl Identity {
         Ok(())
     }
 
-    /// Creates an API key; answers it and the key itself, which cannot be read again.
+    /// Creates an API key for an operator; answers it and the key itself, which cannot be read again.
     pub async fn create_api_key(&self, account: &Account, new: NewApiKey) -> Result<(ApiKey, String)> {
+        let (key, token) = self.make_api_key(account, new).await?;
+        self.note_by_operator(SecurityEventType::ApiKeyCreated, EntityId::new(key.id.as_str()), None).await;
+        Ok((key, token))
+    }
+
+    /// Creates an API key; answers it and the key itself.
+    pub(crate) async fn make_api_key(&self, account: &Account, new: NewApiKey) -> Result<(ApiKey, String)> {
         // A key never reaches further than its account, so that losing access to a study is lost for the key as well.
         for code in &new.groups {
             let access = self.core.users().group_access(code, &account.uuid, None).await?;
@@ -140,13 +151,22 @@ impl Identity {
         Ok(self.core.users().api_keys(&account.uuid).await?)
     }
 
-    /// Revokes an API key and ends the health-tokens that were asked for with it. Answers when it was revoked, also
-    /// when that was before.
+    /// Revokes an API key for an operator and ends the health-tokens that were asked for with it. Answers when it was
+    /// revoked, also when that was before.
     pub async fn revoke_api_key(&self, key_id: &ApiKeyId) -> Result<i64> {
         let key = self.core.users().api_key(key_id).await?.ok_or(PlatformError::NotFound("API key"))?;
         if let Some(revoked_ms) = key.revoked_ms {
             return Ok(revoked_ms);
         }
+        let now_ms = self.core.now_ms();
+        if self.end_api_key(&key).await? {
+            self.note_by_operator(SecurityEventType::ApiKeyRevoked, EntityId::new(key.id.as_str()), None).await;
+        }
+        Ok(now_ms)
+    }
+
+    /// Revokes an API key and ends the health-tokens that were asked for with it. Returns whether it was in force.
+    pub(crate) async fn end_api_key(&self, key: &ApiKey) -> Result<bool> {
         let now_ms = self.core.now_ms();
         let message = HealthMessage {
             id: self.core.new_message_id(),
@@ -155,10 +175,11 @@ impl Identity {
             created_ms: now_ms,
         };
         // False where another call was first: that one delivers its own message.
-        if self.core.users().revoke_api_key(&key.id, now_ms, message.clone()).await? {
+        let ended = self.core.users().revoke_api_key(&key.id, now_ms, message.clone()).await?;
+        if ended {
             self.core.deliver(message).await?;
         }
-        Ok(now_ms)
+        Ok(ended)
     }
 
     /// Gives an account another password, made up when there is none, and ends its sessions. Its owner has to
@@ -168,6 +189,7 @@ impl Identity {
         let hash = self.hash_new_password("password", &password, &words_of_account(account)).await?;
         let new = NewPassword { hash, must_change: true, kept_session: None };
         self.core.users().set_account_password(&account.uuid, new, self.core.now_ms()).await?;
+        self.note_by_operator(SecurityEventType::PasswordReset, EntityId::from(&account.uuid), None).await;
         Ok(password)
     }
 
@@ -176,6 +198,7 @@ impl Identity {
         if !self.core.users().remove_totp(&account.uuid).await? {
             return Err(PlatformError::NotFound("second factor"));
         }
+        self.note_by_operator(SecurityEventType::SecondFactorRemoved, EntityId::from(&account.uuid), None).await;
         Ok(())
     }
 
@@ -188,6 +211,8 @@ impl Identity {
         let change = self.core.users().change_role(&account.uuid, role, now_ms, message.clone()).await?;
         if let RoleChange::Changed { .. } = change {
             self.core.deliver(message).await?;
+            let role = Some(role.name());
+            self.note_by_operator(SecurityEventType::RoleChanged, EntityId::from(&account.uuid), role).await;
         }
         Ok(change)
     }
@@ -202,6 +227,7 @@ impl Identity {
         let message = self.end_of_actor(&account.uuid, now_ms);
         if self.core.users().disable_account(&account.uuid, now_ms, message.clone()).await? {
             self.core.deliver(message).await?;
+            self.note_by_operator(SecurityEventType::AccountDisabled, EntityId::from(&account.uuid), None).await;
         }
         Ok(now_ms)
     }
@@ -209,7 +235,9 @@ impl Identity {
     /// Enables an account that was disabled: its password, and its second factor where it has one, log in again. Sessions
     /// and API keys of before stay ended. Enabling one that is not disabled changes nothing.
     pub async fn enable_account(&self, account: &Account) -> Result<()> {
-        self.core.users().enable_account(&account.uuid, self.core.now_ms()).await?;
+        if self.core.users().enable_account(&account.uuid, self.core.now_ms()).await? {
+            self.note_by_operator(SecurityEventType::AccountEnabled, EntityId::from(&account.uuid), None).await;
+        }
         Ok(())
     }
 

@@ -11,8 +11,8 @@ const KEPT_MS: i64 = 24 * 60 * MINUTE_MS;
 
 #[boxed_futures]
 impl Identity {
-    /// Forgets sessions, codes and refresh tokens that have long ended, and signing keys that no token which can still
-    /// be refreshed was signed with. Answers how many rows there were.
+    /// Forgets sessions, codes and refresh tokens that have long ended, signing keys that no token which can still be
+    /// refreshed was signed with, and security events that were kept long enough. Answers how many rows there were.
     pub async fn tidy_identity(&self) -> Result<u64> {
         let now_ms = self.core.now_ms();
         let ttl_ms = self.core.settings().token_ttl_minutes * MINUTE_MS;
@@ -20,6 +20,7 @@ impl Identity {
         let ended_ms = now_ms - ttl_ms - KEPT_MS;
         let refresh_ms = self.core.settings().token_refresh_minutes * MINUTE_MS;
         let retired_ms = now_ms - ttl_ms.max(refresh_ms);
+        let security_ms = now_ms - self.core.settings().security_retention_s * 1000;
         // All are tried before the first failure is returned.
         let tidied = [
             self.core.users().purge_sessions(ended_ms).await.map_err(Into::into),
@@ -28,6 +29,7 @@ impl Identity {
             self.core.health().purge_sessions(ended_ms).await.map_err(Into::into),
             self.core.users().purge_signing_keys(retired_ms).await.map_err(Into::into),
             self.core.health().purge_signing_keys(retired_ms).await.map_err(Into::into),
+            self.core.users().purge_security_events(security_ms).await.map_err(Into::into),
         ];
         tidied.into_iter().sum()
     }

@@ -6,14 +6,15 @@
 
 use boxed_futures::boxed_futures;
 use store::{
-    AccountId, ClientId, FamilyId, HealthPatient, HealthSession, IntakeFacts, PatientId, Refreshed, SessionId,
-    StoreError, User,
+    AccountId, ClientId, EntityId, FamilyId, HealthPatient, HealthSession, IntakeFacts, PatientId, Refreshed,
+    SecurityEventType, SessionId, StoreError, User, UserId,
 };
 
 use crate::core::access::{READ_SCOPE, Readable, Researcher, require_scope};
 use crate::core::error::{PlatformError, Result};
 use crate::core::settings::RETENTION_SETTING;
 use crate::identity::Identity;
+use crate::identity::security::{SecurityActor, of_own};
 use crate::identity::tokens::{Cloud, Issued, MINUTE_MS, NOT_VALID, Unsigned};
 use crate::identity::users_sessions::{REFRESH_GRACE_MS, replaced_long_ago};
 
@@ -58,6 +59,15 @@ impl HealthCaller {
     /// Whose data the token opens.
     pub fn patient(&self) -> &PatientId {
         &self.patient
+    }
+
+    /// Returns the caller as the security log names them: the account that reads on the patient's behalf, or the patient.
+    pub fn security_actor(&self) -> SecurityActor {
+        match &self.actor {
+            // The token says which account it is and not in which role.
+            Some(account) => SecurityActor { id: UserId::from(account), role: None },
+            None => SecurityActor::user(&User::Patient(self.patient.clone())),
+        }
     }
 
     /// Returns the right to read the patient's data. Forbidden unless the token allows it.
@@ -128,6 +138,8 @@ impl Identity {
             self.core.health().end_family(&family, self.core.now_ms()).await?;
             return Err(error);
         }
+        let actor = SecurityActor::researcher(researcher);
+        self.note_security(of_own(SecurityEventType::HealthTokenIssued, &actor, EntityId::from(patient))).await;
         Ok(issued)
     }
 

@@ -4,8 +4,8 @@
 
 use boxed_futures::boxed_futures;
 use store::{
-    Account, GroupCode, HealthChange, HealthMessage, NewAuditEntry, NewPassword, NewPatientPassword, Patient,
-    PatientId, PatientState, Profile, User,
+    Account, Audit, EntityId, GroupCode, HealthChange, HealthMessage, NewPassword, NewPatientPassword, Patient,
+    PatientId, PatientState, Profile, SecurityEventType, User,
 };
 
 use crate::core::access::Researcher;
@@ -14,6 +14,7 @@ use crate::core::error::{PlatformError, Result};
 use crate::core::person::Person;
 use crate::identity::Identity;
 use crate::identity::new_password::{OwnWords, check_new_password};
+use crate::identity::security::{SecurityActor, good_login, of_own};
 use crate::identity::tokens::{Issued, UsersCaller};
 use crate::identity::users_sessions::NewSession;
 
@@ -128,8 +129,8 @@ impl Identity {
     /// `address` is where the call comes from.
     pub async fn login(&self, credentials: Credentials, address: &str) -> Result<UsersLogin> {
         let found = self.check_password(&credentials, address).await?;
-        self.check_second_factor(&found).await?;
-        self.start_login(found).await
+        self.check_second_factor(&found, address).await?;
+        self.start_login(found, address).await
     }
 
     /// Logs in and chooses a new password at once, which ends every earlier token.
@@ -142,9 +143,9 @@ impl Identity {
         // Before the work of the present password; what the account's own words say of it follows.
         check_new_password("new_password", new_password, &OwnWords::default())?;
         let found = self.check_password(&credentials, address).await?;
-        self.check_second_factor(&found).await?;
+        self.check_second_factor(&found, address).await?;
         let found = self.choose_password(found, &credentials.password, new_password).await?;
-        self.start_login(found).await
+        self.start_login(found, address).await
     }
 
     /// Chooses a new password for someone who has logged in and names the present one. Ends every token, also the one
@@ -158,9 +159,9 @@ impl Identity {
     ) -> Result<UsersLogin> {
         check_new_password("new_password", new_password, &OwnWords::default())?;
         let found = self.confirm_password(&caller.user, password, address).await?;
-        self.check_second_factor(&found).await?;
+        self.check_second_factor(&found, address).await?;
         let found = self.choose_password(found, password, new_password).await?;
-        self.start_login(found).await
+        self.start_login(found, address).await
     }
 
     /// Returns the patient or account behind a token that also shows the present password. Invalid with another one:
@@ -186,16 +187,23 @@ impl Identity {
         let hash = found.as_ref().and_then(Found::password_hash).map(str::to_owned);
         // Also where nobody has the name: an answer that comes sooner would say so.
         let fits = self.password_fits(&name, address, &credentials.password, hash).await?;
+        if !fits {
+            self.note_failed_login(found.as_ref().map(Found::user).as_ref(), &name, address).await;
+        }
         found.filter(|_| fits).ok_or(PlatformError::Unauthenticated("the credentials are not valid"))
     }
 
     /// Forbidden for an account with a second factor: the Users Cloud asks for none, and its tokens change passwords and
     /// erase accounts.
-    async fn check_second_factor(&self, found: &Found) -> Result<()> {
+    async fn check_second_factor(&self, found: &Found, address: &str) -> Result<()> {
         let Found::Account(account) = found else { return Ok(()) };
         // One that was never confirmed may not be in any app yet, and would lock its owner out.
         match self.core.users().totp(&account.uuid).await?.filter(|totp| totp.confirmed_ms.is_some()) {
-            Some(_) => Err(PlatformError::Forbidden("an account with a second factor signs in on the portal only")),
+            Some(_) => {
+                let actor = SecurityActor::user(&found.user());
+                self.note_denied(actor, address.to_owned(), "login without the second factor".to_owned()).await;
+                Err(PlatformError::Forbidden("an account with a second factor signs in on the portal only"))
+            }
             None => Ok(()),
         }
     }
@@ -208,22 +216,26 @@ impl Identity {
             return Err(PlatformError::invalid("new_password", "must differ from the present password"));
         }
         let hash = self.hash_new_password("new_password", new_password, &found.own_words()?).await?;
-        match found {
+        let user = found.user();
+        let changed = match found {
             Found::Patient(patient) => {
                 self.set_patient_password(&patient.uuid, &hash, ChosenBy::Patient).await?;
-                Ok(Found::Patient(Patient { password_hash: Some(hash), must_change_password: false, ..patient }))
+                Found::Patient(Patient { password_hash: Some(hash), must_change_password: false, ..patient })
             }
             Found::Account(account) => {
                 let new = NewPassword { hash: hash.clone(), ..NewPassword::default() };
                 self.core.users().set_account_password(&account.uuid, new, self.core.now_ms()).await?;
-                Ok(Found::Account(Account { password_hash: hash, must_change_password: false, ..account }))
+                Found::Account(Account { password_hash: hash, must_change_password: false, ..account })
             }
-        }
+        };
+        let subject = EntityId::from(&user.id());
+        self.note_security(of_own(SecurityEventType::PasswordChanged, &SecurityActor::user(&user), subject)).await;
+        Ok(changed)
     }
 
-    /// Returns the login of a patient who has just used their voucher.
-    pub async fn login_activated(&self, patient: Patient) -> Result<UsersLogin> {
-        self.start_login(Found::Patient(patient)).await
+    /// Returns the login of a patient who has just used their voucher. `address` is where the call comes from.
+    pub async fn login_activated(&self, patient: Patient, address: &str) -> Result<UsersLogin> {
+        self.start_login(Found::Patient(patient), address).await
     }
 
     /// Returns who calls the Users Cloud, as a login returns it.
@@ -242,7 +254,10 @@ impl Identity {
         }
         let row = self.core.users().patient(patient).await?.ok_or_else(not_confirmed)?;
         let password_hash = self.hash_new_password("password", password, &words_of_patient(&row)?).await?;
-        self.set_patient_password(patient, &password_hash, ChosenBy::Staff).await
+        self.set_patient_password(patient, &password_hash, ChosenBy::Staff).await?;
+        let actor = SecurityActor::researcher(researcher);
+        self.note_security(of_own(SecurityEventType::PasswordReset, &actor, EntityId::from(patient))).await;
+        Ok(())
     }
 
     /// Sets the password of a confirmed patient and ends their tokens on both clouds, and what they have consented to.
@@ -278,21 +293,22 @@ impl Identity {
         Ok(self.core.users().account_by_email(email).await?.map(Found::Account))
     }
 
-    async fn start_login(&self, found: Found) -> Result<UsersLogin> {
+    async fn start_login(&self, found: Found, address: &str) -> Result<UsersLogin> {
         let session = NewSession {
             owner: found.user(),
             password_hash: found.password_hash().unwrap_or_default(),
             // It opens one call, which ends it: there is nothing to refresh it for.
             refreshable: !found.must_change_password(),
         };
-        let issued = self.start_users_session(session, self.login_entry(&found)).await?;
+        let issued = self.start_users_session(session, self.audit_login(&found, address, "users")).await?;
         Ok(UsersLogin { issued, owner: self.compose(found).await? })
     }
 
-    /// Returns the entry of a login.
-    pub(crate) fn login_entry(&self, found: &Found) -> NewAuditEntry {
+    /// Returns the audit entry and the security event of a good login, from an address and by an entrance.
+    pub(crate) fn audit_login(&self, found: &Found, address: &str, entrance: &str) -> Audit {
         let user = found.user();
-        self.core.entry_by(Action::UserLogin, Actor::user(&user), user_entity(&user.id()), None)
+        let entry = self.core.entry_by(Action::UserLogin, Actor::user(&user), user_entity(&user.id()), None);
+        Audit { security: vec![good_login(&user, address, entrance)], ..self.core.audit(vec![entry]) }
     }
 
     async fn compose(&self, found: Found) -> Result<Owner> {

@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use crate::core::settings::Settings;
 use crate::identity::backoff::Backoff;
 use crate::identity::keyring::Keyring;
+use crate::identity::repeats::Repeats;
 
 /// What one node remembers between requests.
 pub(crate) struct Memory {
@@ -24,6 +25,8 @@ pub(crate) struct Memory {
     pub hashes_verified: AtomicU64,
     /// Logins that failed.
     pub backoff: Backoff,
+    /// Security events that have come in numbers.
+    pub repeats: Repeats,
     /// Consent pages that have been decided on, until when they would be good, ms, by the ticket's record identifier.
     pub used_tickets: Mutex<HashMap<ConsentId, i64>>,
     /// When this node last noted the use of an API key, ms, by the key's record identifier.
@@ -40,6 +43,7 @@ impl Memory {
             hashing: Arc::new(Semaphore::new(settings.password_hashes_at_once.max(1))),
             hashes_verified: AtomicU64::new(0),
             backoff: Backoff::default(),
+            repeats: Repeats::default(),
             used_tickets: Mutex::default(),
             key_uses: Mutex::default(),
             origins: Mutex::default(),

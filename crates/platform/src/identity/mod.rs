@@ -13,6 +13,8 @@ pub(crate) mod new_password;
 pub mod oauth;
 pub(crate) mod passwords;
 pub mod portal;
+pub(crate) mod repeats;
+pub(crate) mod security;
 pub(crate) mod signing;
 pub(crate) mod tokens;
 pub(crate) mod users_sessions;

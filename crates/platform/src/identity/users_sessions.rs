@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use boxed_futures::boxed_futures;
-use store::{FamilyId, HealthChange, HealthMessage, NewAuditEntry, Refreshed, Session, Successor, User};
+use store::{Audit, FamilyId, HealthChange, HealthMessage, Refreshed, Session, Successor, User};
 
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
@@ -27,9 +27,9 @@ pub(crate) struct NewSession<'a> {
 
 #[boxed_futures]
 impl Identity {
-    /// Starts a session, with the entry of the login that it comes from. Unauthenticated when the password was changed
+    /// Starts a session, with what is written of the login that it comes from. Unauthenticated when the password was changed
     /// or the account disabled while it was checked.
-    pub(crate) async fn start_users_session(&self, new: NewSession<'_>, entry: NewAuditEntry) -> Result<Issued> {
+    pub(crate) async fn start_users_session(&self, new: NewSession<'_>, login: Audit) -> Result<Issued> {
         let now_ms = self.core.now_ms();
         let id = self.core.new_session_id();
         let refresh_minutes = if new.refreshable { self.core.settings().token_refresh_minutes } else { 0 };
@@ -46,7 +46,7 @@ impl Identity {
         };
         // Before the session is stored: where signing fails, no session and no entry of a login may stay.
         let issued = self.sign_users_token(&session, &new.owner).await?;
-        if !self.core.users().add_session(session, &new.owner, new.password_hash, self.core.audit(vec![entry])).await? {
+        if !self.core.users().add_session(session, &new.owner, new.password_hash, login).await? {
             return Err(PlatformError::Unauthenticated("the credentials are not valid"));
         }
         Ok(issued)

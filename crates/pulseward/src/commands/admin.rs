@@ -7,6 +7,7 @@ mod oauth_clients;
 mod operate;
 mod password;
 mod patients;
+mod security_log;
 mod signing_keys;
 
 use clap::{ArgMatches, Args, Subcommand};
@@ -50,6 +51,8 @@ enum Operation {
     ListApiKeys(Task<api_keys::ListApiKeys>),
     /// Revoke an API key and the health tokens that were asked for with it
     RevokeApiKey(Task<api_keys::RevokeApiKey>),
+    /// Print the security log, a JSON object a line: logins, second factors, keys, resets, accounts, what was denied
+    SecurityLog(security_log::SecurityLog),
     /// Erase a patient with everything that was measured of them, for good; prints the receipt
     ErasePatient(Task<patients::ErasePatient>),
     /// Set the time between two exports, of one patient or of every patient without a setting of their own
@@ -90,6 +93,7 @@ impl Admin {
             Operation::CreateApiKey(task) => task.run(matches).await,
             Operation::ListApiKeys(task) => task.run(matches).await,
             Operation::RevokeApiKey(task) => task.run(matches).await,
+            Operation::SecurityLog(log) => log.run(matches).await,
             Operation::ErasePatient(task) => task.run(matches).await,
             Operation::SetExportLimit(task) => task.run(matches).await,
             Operation::CreateOauthClient(task) => task.run(matches).await,

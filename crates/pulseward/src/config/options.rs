@@ -120,6 +120,9 @@ pub struct ServeOptions {
     /// How long events are kept, such as `30d`, a day at least; ids of syncs are known for as long
     #[arg(long, value_name = "SPAN", env = "PULSEWARD_EVENT_RETENTION", default_value = "30d")]
     pub event_retention: Retention,
+    /// How long security events are kept, such as `365d`, a day at least
+    #[arg(long, value_name = "SPAN", env = "PULSEWARD_SECURITY_RETENTION", default_value = "365d")]
+    pub security_retention: Retention,
     #[command(flatten)]
     #[serde(flatten)]
     pub limits: LimitOptions,

@@ -1,5 +1,8 @@
 //! What an operator does on the command line while the service runs on the same store.
 
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
@@ -60,8 +63,8 @@ async fn a_password_is_set_and_replaced() {
     let arguments = ["admin", "reset-password", "--account", "rita@study.example", "--password-stdin", "--json"];
     let folder = data.path().to_str().unwrap();
     let mut child = pulseward(&[&arguments[..], &["--data", folder]].concat())
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::null())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
         .spawn()
         .unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"from standard input\n").unwrap();
@@ -181,4 +184,50 @@ async fn role_is_changed_unless_a_study_would_have_no_manager() {
         .bearer_auth(key("rita@study.example"))
         .json(&json!({"name": "Another", "description": ""}));
     assert_eq!(made.send().await.unwrap().status(), 403, "a practitioner founds no study");
+}
+
+#[tokio::test]
+async fn security_log_is_printed_line_by_line_and_goes_on_behind_the_last() {
+    let data = tempdir().unwrap();
+    let service = Service::start(data.path());
+    let account = ["create-account", "--email", "rita@study.example", "--role", "hcp", "--password", "first password"];
+    let uuid = admin(data.path(), &account)["uuid"].as_str().unwrap().to_owned();
+    let login = async |email: &str, password: &str| {
+        let body = json!({"email": email, "password": password});
+        let request = reqwest::Client::new().post(format!("{}/users/login", service.url)).json(&body);
+        request.send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(login("nobody@study.example", "first password").await, 401);
+    assert_eq!(login("rita@study.example", "first password").await, 200);
+
+    let folder = data.path().to_str().unwrap();
+    let log = |arguments: &[&str]| -> Vec<Value> {
+        let output = run(&[&["admin", "security-log", "--data", folder], arguments].concat());
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(!text.contains("study.example"), "{text}");
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let all = log(&[]);
+    let types: Vec<&str> = all.iter().map(|line| line["type"].as_str().unwrap()).collect();
+    assert_eq!(types, ["account_created", "login_failed", "login_succeeded"]);
+    assert_eq!((&all[0]["actor_role"], &all[0]["subject"]), (&json!("operator"), &json!(uuid)));
+    assert_eq!((&all[1]["address"], all[1]["name_hash"].as_str().map(str::len)), (&json!("127.0.0.1"), Some(32)));
+    assert_eq!((&all[2]["actor"], &all[2]["address"]), (&json!(uuid), &json!("127.0.0.1")));
+    assert_eq!(log(&["--type", "login_failed"]), all[1..2]);
+    assert_eq!(log(&["--since", all[0]["cursor"].as_str().unwrap()]), all[1..]);
+    assert_eq!(log(&["--since", "2020-01-01T00:00:00Z"]), all);
+    assert_eq!(log(&["--since", "2100-01-01T00:00:00Z"]), Vec::<Value>::new());
+    let last = all[2]["cursor"].as_str().unwrap();
+    assert_eq!(log(&["--since", last]), Vec::<Value>::new());
+
+    // Read while the service writes, until it is ended.
+    let mut following = pulseward(&["admin", "security-log", "--data", folder, "--since", last, "--follow"]);
+    let mut child = following.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert_eq!(login("rita@study.example", "first password").await, 200);
+    let line: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!((&line["type"], &line["actor"]), (&json!("login_succeeded"), &json!(uuid)));
 }

@@ -27,6 +27,7 @@ mod people;
 mod portal;
 mod roles;
 mod sealing;
+mod security_events;
 mod sessions;
 mod syncs;
 mod texts;
@@ -134,7 +135,7 @@ pub(crate) async fn until_waiting(tx: &Tx<'_>, others: i64) -> Result<()> {
 
 /// Entries stamped with a fixed time.
 pub(crate) fn audit(entries: Vec<NewAuditEntry>, now_ms: i64) -> Audit {
-    Audit { entries, clock: Arc::new(move || now_ms) }
+    Audit { entries, security: Vec::new(), clock: Arc::new(move || now_ms) }
 }
 
 /// Returns all entries of the audit log that a query asks for.

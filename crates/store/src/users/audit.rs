@@ -15,11 +15,13 @@ use boxed_futures::boxed_futures;
 use sha2::{Digest, Sha256};
 
 use super::db::UsersDb;
+use super::security_events;
 use crate::audit_entry::{Entity, NewAuditEntry};
 use crate::engine::row::Columns;
 use crate::engine::{Tx, Work};
 use crate::error::Result;
 use crate::ids::{AccountId, ApiKeyId, AuditEntryId, BraceletId, EntityId, PatientId, UserId};
+use crate::security_event::NewSecurityEvent;
 use crate::texts::{record, sql};
 
 /// An entry as it is.
@@ -68,6 +70,8 @@ pub struct AuditQuery {
 pub struct Audit {
     /// The entries.
     pub entries: Vec<NewAuditEntry>,
+    /// Security events of the same operation.
+    pub security: Vec<NewSecurityEvent>,
     /// The time, ms.
     pub clock: Arc<dyn Fn() -> i64 + Send + Sync>,
 }
@@ -141,6 +145,13 @@ impl Audit {
     pub(super) async fn append(&self, tx: &Tx<'_>) -> Result<()> {
         for entry in &self.entries {
             append(tx, entry, (self.clock)()).await?;
+        }
+        // Behind the entries, which hold the head: the numbers of events are given under it.
+        if self.entries.is_empty() && !self.security.is_empty() {
+            self.hold(tx).await?;
+        }
+        for event in &self.security {
+            security_events::write(tx, event, (self.clock)()).await?;
         }
         Ok(())
     }

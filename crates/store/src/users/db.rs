@@ -20,6 +20,7 @@ pub(crate) const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/users/0008_store_identity.sql"),
     include_str!("../../migrations/users/0009_recovery_codes.sql"),
     include_str!("../../migrations/users/0010_account_erasure.sql"),
+    include_str!("../../migrations/users/0011_security_events.sql"),
 ]);
 
 sql! {

@@ -14,7 +14,7 @@ use super::audit;
 use super::db::UsersDb;
 use super::group_settings::hold_group;
 use super::messages::{self, HealthMessage};
-use super::recovery_codes;
+use super::{recovery_codes, security_events};
 use crate::engine::{Tx, Work};
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
@@ -202,6 +202,7 @@ async fn erase_patient(tx: &Tx<'_>, patient: &PatientId, at_ms: i64, message: &H
     events::append(tx, patient, &[NewEvent { event_type: EventType::PatientErased, time_ms: at_ms, body }]).await?;
     let counts = Counts::from([
         ("audit_details".to_owned(), audit_details),
+        ("security_events".to_owned(), security_events::forget_patient(tx, patient).await?),
         ("bracelet_attachments".to_owned(), tx.execute(DELETE_ATTACHMENTS, &[&patient]).await?),
         ("groups".to_owned(), tx.execute(DELETE_GROUPS, &[&patient]).await?),
         ("users_sessions".to_owned(), tx.execute(DELETE_SESSIONS, &[&patient]).await?),
@@ -244,6 +245,7 @@ async fn erase_account(tx: &Tx<'_>, account: &AccountId, message: &HealthMessage
         ("memberships".to_owned(), tx.execute(DELETE_MEMBERSHIPS, &[&account]).await?),
         ("users_sessions".to_owned(), tx.execute(DELETE_SESSIONS, &[&account]).await?),
         ("portal_sessions".to_owned(), tx.execute(DELETE_PORTAL_SESSIONS, &[&account]).await?),
+        ("security_events".to_owned(), security_events::forget_account(tx, account).await?),
     ]);
     recovery_codes::remove(tx, account).await?;
     tx.put(DELETE_TOTP, &[&account]).await?;

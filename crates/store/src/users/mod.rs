@@ -20,6 +20,7 @@ mod planned_damage;
 mod portal_sessions;
 mod recovery_codes;
 mod role_changes;
+mod security_events;
 mod sessions;
 mod signing_keys;
 mod totp;
@@ -41,6 +42,7 @@ pub use oauth::{Consent, OauthClient};
 pub use patients::{Activation, NewPatientPassword, Patient, PersonChange};
 pub use portal_sessions::{PortalHolder, PortalSession};
 pub use role_changes::RoleChange;
+pub use security_events::{SecurityEvent, SecurityPage, SecurityQuery};
 pub use sessions::{Session, SessionHolder};
 pub use totp::{Totp, TotpConfirmation, UsedFactor};
 
@@ -67,6 +69,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         portal_sessions::TEXTS,
         recovery_codes::TEXTS,
         role_changes::TEXTS,
+        security_events::TEXTS,
         sessions::TEXTS,
         totp::TEXTS,
         crate::signing_key::TEXTS,

@@ -70,8 +70,8 @@ impl Identity {
         }
         let Found::Patient(patient) = &found else { return Ok(LoginStep::NotAPatient) };
         let hash = found.password_hash().unwrap_or_default();
-        let entry = self.login_entry(&found);
-        if !self.core.users().note_login(&found.user(), hash, self.core.audit(vec![entry])).await? {
+        let login = self.audit_login(&found, address, "oauth");
+        if !self.core.users().note_login(&found.user(), hash, login).await? {
             return Err(PlatformError::Unauthenticated("the credentials are not valid"));
         }
         let approver = Approver { patient: patient.uuid.clone(), password: hash_of(hash) };

@@ -2,7 +2,7 @@
 
 use boxed_futures::boxed_futures;
 use runtime::HashMap;
-use store::{ApiKey, ApiKeyId, GroupCode, NewPassword, TotpConfirmation};
+use store::{ApiKey, ApiKeyId, EntityId, GroupCode, NewPassword, SecurityEventType, TotpConfirmation};
 
 use super::session::PortalCaller;
 use crate::core::error::{PlatformError, Result};
@@ -50,6 +50,8 @@ impl Identity {
         let hash = self.hash_new_password("new", new, &own).await?;
         let password = NewPassword { hash, must_change: false, kept_session: Some(caller.session_id.clone()) };
         self.core.users().set_account_password(&caller.account, password, self.core.now_ms()).await?;
+        self.note_by(SecurityEventType::PasswordChanged, &caller.security_actor(), EntityId::from(&caller.account))
+            .await;
         Ok(())
     }
 
@@ -80,7 +82,8 @@ impl Identity {
         new.groups.dedup();
         let account = self.portal_account(caller).await?;
         let groups = new.groups.clone();
-        let (key, token) = self.create_api_key(&account, new).await?;
+        let (key, token) = self.make_api_key(&account, new).await?;
+        self.note_by(SecurityEventType::ApiKeyCreated, &caller.security_actor(), EntityId::new(key.id.as_str())).await;
         Ok((ApiKeyView { key, groups }, token))
     }
 
@@ -88,7 +91,12 @@ impl Identity {
     pub async fn revoke_portal_key(&self, caller: &PortalCaller, id: &ApiKeyId) -> Result<()> {
         // The key of another account is unknown here, so that ids cannot be tried out.
         let key = self.core.users().api_key(id).await?.filter(|key| key.account == caller.account);
-        self.revoke_api_key(&key.ok_or(PlatformError::NotFound("API key"))?.id).await.map(drop)
+        let key = key.ok_or(PlatformError::NotFound("API key"))?;
+        if self.end_api_key(&key).await? {
+            self.note_by(SecurityEventType::ApiKeyRevoked, &caller.security_actor(), EntityId::new(key.id.as_str()))
+                .await;
+        }
+        Ok(())
     }
 
     /// Makes a secret for a second factor, which counts once [`Self::confirm_totp`] has seen a code of it.
@@ -117,6 +125,8 @@ impl Identity {
         if !self.core.users().confirm_totp(&caller.account, shown, self.core.now_ms()).await? {
             return Err(PlatformError::NotFound("second factor"));
         }
+        self.note_by(SecurityEventType::SecondFactorSet, &caller.security_actor(), EntityId::from(&caller.account))
+            .await;
         Ok(new.shown)
     }
 
@@ -126,6 +136,8 @@ impl Identity {
         if !self.core.users().remove_totp(&caller.account).await? {
             return Err(PlatformError::NotFound("second factor"));
         }
+        self.note_by(SecurityEventType::SecondFactorRemoved, &caller.security_actor(), EntityId::from(&caller.account))
+            .await;
         Ok(())
     }
 

@@ -5,7 +5,7 @@
 
 use boxed_futures::boxed_futures;
 use sha2::{Digest, Sha256};
-use store::{AccountId, UsedFactor};
+use store::{AccountId, EntityId, SecurityEventType, UsedFactor};
 use totp_rs::Secret;
 
 use super::session::PortalCaller;
@@ -44,6 +44,8 @@ impl Identity {
         if !self.core.users().replace_recovery_codes(&caller.account, new.hashes).await? {
             return Err(PlatformError::NotFound("second factor"));
         }
+        self.note_by(SecurityEventType::RecoveryCodesMade, &caller.security_actor(), EntityId::from(&caller.account))
+            .await;
         Ok(new.shown)
     }
 

@@ -8,12 +8,16 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use boxed_futures::boxed_futures;
 use sha2::{Digest, Sha256};
-use store::{Account, AccountId, PortalHolder, PortalSession, PortalSessionId, Role, UsedFactor};
+use store::{
+    Account, AccountId, EntityId, NewSecurityEvent, PortalHolder, PortalSession, PortalSessionId, Role,
+    SecurityEventType, UsedFactor, User,
+};
 
 use crate::core::access::{Entrance, Researcher};
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
 use crate::identity::login::{Credentials, Found, LoginName};
+use crate::identity::security::{SecurityActor, of_own};
 
 const MINUTE_MS: i64 = 60_000;
 /// Uses within this time are noted once.
@@ -100,6 +104,11 @@ impl PortalCaller {
         Ok(())
     }
 
+    /// Returns the caller as the security log names them.
+    pub fn security_actor(&self) -> SecurityActor {
+        SecurityActor::user(&User::Account(self.account.clone(), self.role))
+    }
+
     /// Returns the caller as the integration API knows them. Forbidden until they have chosen a password of their own.
     pub fn researcher(&self) -> Result<Researcher> {
         self.require_own_password()?;
@@ -142,23 +151,31 @@ impl Identity {
             Err(error) => return Err(error),
         };
         // A patient has no studies to look at; that the patient exists is not said here.
-        let Found::Account(account) = &found else { return Ok(PortalLogin::Refused) };
+        let Found::Account(account) = &found else {
+            self.note_failed_login(Some(&found.user()), "", address).await;
+            return Ok(PortalLogin::Refused);
+        };
         let factor = match self.core.users().totp(&account.uuid).await?.filter(|totp| totp.confirmed_ms.is_some()) {
             None => UsedFactor::None,
             Some(totp) => {
                 // After the password: the question for a code says that the password was right, and nothing before it.
                 let Some(code) = &login.totp else { return Ok(PortalLogin::TotpRequired) };
-                match self.check_factor(&account.uuid, &totp, code, address).await? {
-                    Some(factor) => factor,
-                    None => return Ok(PortalLogin::Refused),
-                }
+                let Some(factor) = self.check_factor(&account.uuid, &totp, code, address).await? else {
+                    self.note_failed_factor(&found.user(), address).await;
+                    return Ok(PortalLogin::Refused);
+                };
+                factor
             }
         };
         let cookie = URL_SAFE_NO_PAD.encode(self.core.random_bytes::<32>());
         let session = self.new_portal_session(account, &cookie, &login, address);
-        let entry = self.login_entry(&found);
-        let begun =
-            self.core.users().add_portal_session(session, &account.password_hash, factor, self.core.audit(vec![entry]));
+        let mut audit = self.audit_login(&found, address, "portal");
+        if let UsedFactor::RecoveryCode(_) = &factor {
+            let actor = SecurityActor::user(&found.user());
+            let used = of_own(SecurityEventType::RecoveryCodeUsed, &actor, EntityId::from(&account.uuid));
+            audit.security.push(NewSecurityEvent { address: Some(address.to_owned()), ..used });
+        }
+        let begun = self.core.users().add_portal_session(session, &account.password_hash, factor, audit);
         // The transaction has found another password or a used code: both changed while this login was checked.
         if !begun.await? {
             return Ok(PortalLogin::Refused);
