@@ -372,7 +372,7 @@ fn long_texts_are_refused_by_characters_and_not_bytes() {
         DataType::Tests,
         &batch(vec![(TIMESTAMP, times(2)), ("test_type", kinds), ("value", values), ("note", notes)]),
     );
-    assert_eq!(rejected(&accepted), [(1, "note", "text too long")]);
+    assert_eq!(rejected(&accepted), [(1, "note", "text too long: must be at most 1000 characters")]);
 }
 
 #[test]
