@@ -15,11 +15,11 @@ use axum::response::{IntoResponse, Response};
 
 use crate::state::ApiState;
 
-/// What a page may do. Methods that a route does not know are refused by the route.
+/// Methods that a page may use; those that a route does not know are refused there.
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE");
-/// What a page may send besides what every page may.
+/// Headers that a page may send in addition to those that every page may.
 const SENT: HeaderValue = HeaderValue::from_static("authorization, content-type, content-encoding, if-none-match");
-/// What a page may read of an answer besides its body.
+/// Headers of an answer that a page may read.
 const READ: HeaderValue = HeaderValue::from_static(
     "authorization, etag, retry-after, location, x-request-id, x-ratelimit-limit, x-ratelimit-remaining, x-ignored-fields",
 );

@@ -26,7 +26,7 @@ struct Shared {
 
 struct State {
     is_proven: bool,
-    /// Who that credential is of.
+    /// Owner of that credential.
     actor: Option<SecurityActor>,
     /// How the request is counted; nothing without a limit.
     taken: Option<Taken>,

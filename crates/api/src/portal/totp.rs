@@ -41,7 +41,7 @@ struct RecoveryCodesBody {
     recovery_codes: Vec<String>,
 }
 
-/// What is left of the recovery codes.
+/// Number of recovery codes that are left.
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(as = RecoveryCodesLeft)]
 struct LeftBody {

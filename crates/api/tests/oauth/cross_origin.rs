@@ -87,7 +87,7 @@ async fn other_pages_and_other_interfaces_stay_closed() {
     assert_eq!(asks(&scene, SUMMARIES, PAGE).await.status, 405, "a removed application is gone within five seconds");
 }
 
-/// What is refused before a route is asked is outside of what most layers see.
+/// A refusal before a route is asked is outside of what most layers see.
 #[tokio::test]
 async fn refusal_for_too_many_requests_is_readable_for_a_page() {
     let scene = Scene::begin_with(api::Limits { requests_per_minute: Some(20), ..api::Limits::default() }).await;

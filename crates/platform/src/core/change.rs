@@ -1,6 +1,6 @@
 //! A field of a change: left as it is, taken away, or set (JSON Merge Patch, RFC 7396).
 
-/// What a change says of a field.
+/// Content of a change of a field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Change<T> {
     /// It is not named and stays as it is.

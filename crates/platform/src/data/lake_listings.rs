@@ -19,12 +19,12 @@ const LONGEST_MS: i64 = 10 * 60_000;
 struct Listing {
     account: AccountId,
     group: GroupCode,
-    /// What the next page is asked with.
+    /// Cursor of the next page.
     next_since: i64,
     found: FoundOpen,
 }
 
-/// What a listing has found open.
+/// Periods that a listing has found open.
 #[derive(Clone)]
 pub(super) struct FoundOpen {
     pub periods: Vec<OpenPeriod>,

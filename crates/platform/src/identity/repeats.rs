@@ -27,7 +27,7 @@ struct Minute {
     is_timed: bool,
 }
 
-/// What is to be done about an event.
+/// Treatment of an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Noted {
     /// Events to write now.

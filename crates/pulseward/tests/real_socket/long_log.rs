@@ -38,7 +38,8 @@ async fn write(data: &Path, thousands: usize, patient: &str, account: &str) {
             salt: [1; 16],
         };
         let now_ms = 1_763_600_000_000 + thousand as i64;
-        let audit = Audit { entries: (0..AT_ONCE).map(new).collect(), clock: Arc::new(move || now_ms) };
+        let audit =
+            Audit { entries: (0..AT_ONCE).map(new).collect(), security: Vec::new(), clock: Arc::new(move || now_ms) };
         users.record(audit).await.unwrap();
     }
     users.close().await.unwrap();

@@ -9,7 +9,7 @@ use super::redirect::origin_of_pages;
 use crate::core::error::Result;
 use crate::identity::Identity;
 
-/// How long origins that were read count, ms: a page whose client was just registered waits so long at most. Without
+/// Time for which origins that were read count, ms: a page whose client was just registered waits so long at most. Without
 /// this, anyone who sends an origin could make the service read the list of clients each time.
 const COUNT_MS: i64 = 5_000;
 

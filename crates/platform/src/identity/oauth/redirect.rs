@@ -28,7 +28,7 @@ pub(super) fn check_redirect_uri(address: &str) -> Result<(), &'static str> {
     }
 }
 
-/// Whether an application may be answered at an address because it registered another: byte by byte the same, or both on
+/// Returns whether an application may be answered at an address because it registered another: byte by byte the same, or both on
 /// the loopback interface and different in the port alone, which an application gets from its system only when it starts
 /// (RFC 8252, section 7.3).
 pub(super) fn is_registered_as(asked: &str, registered: &str) -> bool {
