@@ -87,8 +87,9 @@ impl Scene {
         let story = Story::begin().await;
         let key = story.key_of("ada@study.example", Role::Researcher).await;
         story.key_of("hal@study.example", Role::Hcp).await;
-        story.key_of("root@study.example", Role::Admin).await;
-        let mut made = BTreeMap::from([("key", key.clone()), ("serial", "PW-000123".to_owned())]);
+        let root_key = story.key_of("root@study.example", Role::Admin).await;
+        let mut made =
+            BTreeMap::from([("key", key.clone()), ("root_key", root_key), ("serial", "PW-000123".to_owned())]);
         made.insert("second_group", story.group(&key).await);
         made.insert("empty_group", story.group(&key).await);
         Scene { story, document: api::document(), made }
@@ -167,7 +168,9 @@ impl Scene {
         for scheme in credentials.keys() {
             request = match scheme.as_str() {
                 "api_key_parameter" => {
-                    query.push(format!("token={}", self.made("key")));
+                    // The security log is the administrator's.
+                    let key = if name.contains("/security/") { "root_key" } else { "key" };
+                    query.push(format!("token={}", self.made(key)));
                     request
                 }
                 "users_token" | "health_token" => {
