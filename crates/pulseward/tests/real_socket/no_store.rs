@@ -13,11 +13,13 @@ use crate::harness::{database_file, pulseward, run, store_command};
 const UUID: &str = "80876de9-4e89-449a-9a8f-c1e11f720437";
 
 /// Every operation of `admin`, with the options that it needs.
-const OPERATIONS: [&[&str]; 16] = [
+const OPERATIONS: [&[&str]; 18] = [
     &["create-account", "--email", "rita@study.example", "--role", "researcher"],
     &["list-accounts"],
     &["set-subscription", "--account", "a@study.example", "--until", "none"],
     &["reset-password", "--account", "a@study.example"],
+    &["change-role", "--account", "a@study.example", "--role", "hcp"],
+    &["security-log"],
     &["remove-second-factor", "--account", "a@study.example"],
     &["disable-account", "--account", "a@study.example"],
     &["enable-account", "--account", "a@study.example"],
