@@ -172,8 +172,11 @@ async fn assemble(options: &StoreOptions, settings: Settings, expected: Expected
         None if expected != Expected::LostKey && (users.holds_sealed().await? || health.holds_sealed().await?) => {
             return Err(key_is_lost(&key_path));
         }
-        // Nobody else may make it either: its path may be mistyped.
-        None if expected != Expected::LostKey && !expected.makes_store() => return Err(key_is_missing(&key_path)),
+        // Nobody else may make it either: its path may be mistyped. The process that makes the store makes it last.
+        None if expected != Expected::LostKey && !expected.makes_store() => {
+            presence::await_file(&key_path, || key_is_missing(&key_path), &patience).await?;
+            master_key::read(&key_path)?
+        }
         None => master_key::make(&key_path, fill_random)?,
     };
     Ok(Platform::new(Environment {

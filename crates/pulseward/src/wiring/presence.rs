@@ -1,6 +1,7 @@
 //! The presence of a store. Commands that work on one make none and bring none up to date: a nightly backup of a folder
 //! that was mistyped would else be one of nothing, and look well.
 
+use std::path::Path;
 use std::time::Duration;
 
 use runtime::Instant;
@@ -55,6 +56,14 @@ pub(super) async fn await_databases(databases: &[(Database, Address)], patience:
 pub(super) async fn await_identity(users: &UsersDb, address: &Address, patience: &Patience) -> Result<(), Failure> {
     while !users.store_identity().await?.is_some_and(|identity| identity.is_bound) {
         patience.wait_for(no_store(Database::Users, address)).await?;
+    }
+    Ok(())
+}
+
+/// Waits until a file is there; `missing` is what is reported when it does not come.
+pub(super) async fn await_file(file: &Path, missing: impl Fn() -> Failure, patience: &Patience) -> Result<(), Failure> {
+    while !file.exists() {
+        patience.wait_for(missing()).await?;
     }
     Ok(())
 }

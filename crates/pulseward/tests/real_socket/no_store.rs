@@ -143,6 +143,25 @@ fn command_waits_for_a_store_that_is_being_made() {
     assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), r#"{"accounts":[]}"#);
 }
 
+/// The key is the last that is made.
+#[test]
+fn command_waits_for_the_master_key_of_a_store_that_is_being_made() {
+    let folder = tempdir().unwrap();
+    let data = folder.path().join("data");
+    store_command(&data, &["migrate"]);
+    let (key, away) = (data.join("master.key"), folder.path().join("away"));
+    std::fs::rename(&key, &away).unwrap();
+    let waiting = pulseward(&["admin", "list-accounts", "--json", "--data", data.to_str().unwrap()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    std::fs::rename(&away, &key).unwrap();
+    let output = waiting.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+}
+
 /// Makes a store look as an earlier version of the program has left it.
 fn made_older(data: &Path, database: &str) -> i64 {
     let file = database_file(&data.join(database));
