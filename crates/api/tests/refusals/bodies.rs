@@ -153,12 +153,35 @@ async fn fields_of_the_wrong_kind_are_named_on_every_route() {
     assert_eq!(state(&study, &voucher).await, before);
 }
 
+/// Returns whether the document lets the body of a route have fields that it does not name.
+fn takes_other_fields(document: &Value, route: &Route) -> bool {
+    let path = route.path.split('?').next().unwrap_or_default();
+    let literals = |template: &str| {
+        let (asked, known) = (path.split('/'), template.split('/'));
+        let fits = asked.clone().count() == known.clone().count();
+        let is_same = |(asked, known): (&str, &str)| known.starts_with('{') || asked == known;
+        (fits && asked.zip(known.clone()).all(is_same)).then(|| known.filter(|part| !part.starts_with('{')).count())
+    };
+    let method = route.method.to_lowercase();
+    let paths = document["paths"].as_object().expect("paths").iter();
+    let found = paths.filter(|(_, operations)| operations[&method].is_object());
+    // A template of words is meant rather than one that takes them for the value of a parameter.
+    let (_, operations) = found
+        .filter_map(|(template, operations)| Some((literals(template)?, operations)))
+        .max_by_key(|(literals, _)| *literals)
+        .expect("an operation");
+    let schema = &operations[&method]["requestBody"]["content"]["application/json"]["schema"]["$ref"];
+    let name = schema.as_str().expect("a schema").rsplit('/').next().expect("a name");
+    document["components"]["schemas"][name]["additionalProperties"] != false
+}
+
 #[tokio::test]
 async fn fields_that_there_are_not_are_refused_on_our_routes_and_ignored_on_those_of_the_specification() {
     let (study, voucher) = begin().await;
     let before = state(&study, &voucher).await;
     // The routes of `interface.md`, 4, that take a body.
     let parts = ["/create-export/", "/create-afib-export/", "/reset-password", "/users/login", "/health/login"];
+    let document = api::document();
     let is_specified = |route: &Route| {
         let is_named = parts.iter().any(|part| route.path.contains(part));
         is_named || (route.method, route.path.as_str()) == ("POST", "/integration/v1/groups")
@@ -176,6 +199,7 @@ async fn fields_that_there_are_not_are_refused_on_our_routes_and_ignored_on_thos
         let all = text(&refused.body["errors"]["__proto__"][0]);
         assert!(all.starts_with("is no field here: must be ") && all.contains(&name), "{at}: {all}");
         assert_eq!(refused.headers.get("x-ignored-fields"), None, "{at}");
+        assert!(!takes_other_fields(&document, &route), "{at} in the document");
     }
     let inside = json!({"alarms": [{"vital": "spo2", "below": 92, "belw": 1}]});
     let refused = study.ask("PUT", &study.of_grace("/alarms"), inside).await;
@@ -194,6 +218,7 @@ async fn fields_that_there_are_not_are_refused_on_our_routes_and_ignored_on_thos
         body["größe"] = json!("ignored");
         let answer = send(&study, &route, &[JSON], body.to_string().into_bytes()).await;
         assert_eq!(answer.header("x-ignored-fields"), "__proto__, gr%C3%B6%C3%9Fe, no_such_field", "{at}");
+        assert!(takes_other_fields(&document, &route), "{at} in the document");
         if route.path.ends_with("/reset-password") {
             answer.done();
             continue;

@@ -15,7 +15,7 @@ use boxed_futures::boxed_futures;
 use sha2::{Digest, Sha256};
 
 use super::db::UsersDb;
-use super::security_events;
+use super::{audit_head, security_events};
 use crate::audit_entry::{Entity, NewAuditEntry};
 use crate::engine::row::Columns;
 use crate::engine::{Tx, Work};
@@ -127,8 +127,6 @@ sql! {
         primary_entity_type, secondary_entity_id, secondary_entity_type, details, salt, details_hash, entry_hash)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
     CHAIN = concat!("SELECT ", link_columns!(), " FROM audit_entry WHERE number > $1 ORDER BY number LIMIT 1000");
-    /// Makes entries that are under way come before or after what follows in this transaction.
-    HOLD = "UPDATE audit_head SET number = number";
     /// Whether an entry is about somebody who was erased.
     ABOUT_ERASED = "SELECT patient FROM erasure WHERE patient IN ($1, $2, $3) LIMIT 1";
     FORGET_DETAILS = "UPDATE audit_entry SET details = NULL, salt = NULL
@@ -148,19 +146,12 @@ impl Audit {
         }
         // Behind the entries, which hold the head: the numbers of events are given under it.
         if self.entries.is_empty() && !self.security.is_empty() {
-            self.hold(tx).await?;
+            audit_head::hold(tx).await?;
         }
         for event in &self.security {
             security_events::write(tx, event, (self.clock)()).await?;
         }
         Ok(())
-    }
-}
-
-impl Audit {
-    /// Makes entries that are under way come before or after what follows in this transaction.
-    pub(super) async fn hold(&self, tx: &Tx<'_>) -> Result<()> {
-        tx.execute(HOLD, &[]).await.map(drop)
     }
 }
 
@@ -183,7 +174,7 @@ impl UsersDb {
 /// row has to be there before.
 pub(super) async fn forget_details(tx: &Tx<'_>, uuid: &PatientId, mentioned_by: &[BraceletId]) -> Result<u64> {
     // Entries under way are either written by now and lose their details here, or find the erasure and drop them.
-    tx.put(HOLD, &[]).await?;
+    audit_head::hold(tx).await?;
     let mut forgotten = tx.execute(FORGET_DETAILS, &[&uuid]).await?;
     // A uuid has no sign that LIKE reads as another.
     let mention = format!("%{uuid}%");

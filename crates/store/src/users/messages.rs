@@ -13,6 +13,7 @@ use boxed_futures::boxed_futures;
 use serde::{Deserialize, Serialize};
 
 use super::audit::Audit;
+use super::audit_head;
 use super::db::UsersDb;
 use crate::audit_entry::NewAuditEntry;
 use crate::engine::Tx;
@@ -131,7 +132,7 @@ impl UsersDb {
         self.db
             .write(async move |tx| {
                 // Before the look, so that two deliveries at once do not both find nothing.
-                audit.hold(tx).await?;
+                audit_head::hold(tx).await?;
                 let mut missing = audit.clone();
                 missing.entries.clear();
                 for entry in &audit.entries {

@@ -3,6 +3,7 @@
 mod accounts;
 mod api_keys;
 mod audit;
+mod audit_head;
 mod audit_reader;
 mod bracelets;
 mod db;
@@ -53,6 +54,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         accounts::TEXTS,
         api_keys::TEXTS,
         audit::TEXTS,
+        audit_head::TEXTS,
         audit_reader::TEXTS,
         bracelets::TEXTS,
         db::TEXTS,

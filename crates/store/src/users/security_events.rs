@@ -5,6 +5,7 @@
 
 use boxed_futures::boxed_futures;
 
+use super::audit_head;
 use super::db::UsersDb;
 use crate::engine::Tx;
 use crate::error::Result;
@@ -83,7 +84,6 @@ sql! {
             CASE WHEN ", about_erased!(), " THEN NULL ELSE CAST($6 AS TEXT) END, CAST($7 AS TEXT),
             CASE WHEN ", about_erased!(), " THEN NULL ELSE CAST($8 AS TEXT) END, CAST($9 AS TEXT)
         FROM security_event");
-    HOLD = "UPDATE audit_head SET number = number";
     EPOCH = "SELECT epoch FROM store_epoch";
     PAGE = concat!("SELECT ", event_columns!(), " FROM security_event
         WHERE number > $1 AND time_ms >= $2 AND time_ms <= $3 AND ($4 = '' OR type = $4) ORDER BY number LIMIT $5");
@@ -100,7 +100,7 @@ impl UsersDb {
     pub async fn add_security_events(&self, events: Vec<NewSecurityEvent>, time_ms: i64) -> Result<()> {
         self.db
             .write(async move |tx| {
-                tx.execute(HOLD, &[]).await?;
+                audit_head::hold(tx).await?;
                 for event in &events {
                     write(tx, event, time_ms).await?;
                 }
@@ -151,12 +151,12 @@ pub(super) async fn write(tx: &Tx<'_>, event: &NewSecurityEvent, time_ms: i64) -
 
 /// Takes a patient out of all events. Returns how many there were.
 pub(super) async fn forget_patient(tx: &Tx<'_>, patient: &PatientId) -> Result<u64> {
-    tx.execute(HOLD, &[]).await?;
+    audit_head::hold(tx).await?;
     tx.execute(EMPTY, &[&patient]).await
 }
 
 /// Does the same for an account.
 pub(super) async fn forget_account(tx: &Tx<'_>, account: &AccountId) -> Result<u64> {
-    tx.execute(HOLD, &[]).await?;
+    audit_head::hold(tx).await?;
     tx.execute(EMPTY, &[&account]).await
 }

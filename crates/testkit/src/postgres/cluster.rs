@@ -87,12 +87,7 @@ impl Postgres {
     /// # Panics
     /// When the server's own program for it fails.
     pub fn dump(&self) -> String {
-        let cluster = Self::cluster();
-        let dumped =
-            Command::new(cluster.programs.join("pg_dump")).args(["--data-only", "--inserts", &self.url]).output();
-        let dumped = dumped.unwrap_or_else(|error| panic!("pg_dump: {error}"));
-        assert!(dumped.status.success(), "{}", String::from_utf8_lossy(&dumped.stderr));
-        String::from_utf8_lossy(&dumped.stdout).into_owned()
+        self.dumped(&["--data-only", "--inserts"])
     }
 
     /// Everything that makes the database again, as statements: tables, indexes, rows.
@@ -100,8 +95,11 @@ impl Postgres {
     /// # Panics
     /// When the server's own program for it fails.
     pub fn statements_of_all(&self) -> String {
-        let arguments = ["--inserts", "--no-owner", "--no-privileges", &self.url];
-        let dumped = Command::new(Self::cluster().programs.join("pg_dump")).args(arguments).output();
+        self.dumped(&["--inserts", "--no-owner", "--no-privileges"])
+    }
+
+    fn dumped(&self, options: &[&str]) -> String {
+        let dumped = Command::new(Self::cluster().programs.join("pg_dump")).args(options).arg(&self.url).output();
         let dumped = dumped.unwrap_or_else(|error| panic!("pg_dump: {error}"));
         assert!(dumped.status.success(), "{}", String::from_utf8_lossy(&dumped.stderr));
         String::from_utf8_lossy(&dumped.stdout).into_owned()

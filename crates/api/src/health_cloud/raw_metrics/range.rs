@@ -38,10 +38,10 @@ pub(super) fn read(
 ) -> Result<Range, PlatformError> {
     let names = ["from_date", "to_date", "from_client_date", "to_client_date"];
     let [from, to, from_client, to_client] = names.map(|name| parameters.one(name));
-    // Any mixture is refused: half a range in each clock has two meanings.
     // The answer comes at once and unpaged, and half an hour of a waveform has more rows than days of the rest.
     let largest_ms = if data_type.is_waveform() { HALF_HOUR_MS } else { DAY_MS };
     let clamped = |from_ms: i64, to_ms: i64, now_ms: i64| AskedRange { from_ms, to_ms }.clamped_end(largest_ms, now_ms);
+    // Any mixture is refused: half a range in each clock has two meanings.
     let (range, from_ms, to_ms) = match (from, to, from_client, to_client) {
         (Some(from), Some(to), None, None) => {
             let (from_ms, to_ms) = (zoned_ms("from_date", from)?, zoned_ms("to_date", to)?);

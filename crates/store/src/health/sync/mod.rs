@@ -46,7 +46,8 @@ impl HealthDb {
         Err(StoreError::Unavailable(CHANGES_ALL_THE_TIME.to_owned()))
     }
 
-    /// Counts what a sync would store now, and stores nothing.
+    /// Counts what a sync would store now, and stores nothing. Written out next to [`HealthDb::store_sync`], since metrics and
+    /// planned failures name an operation by the function that carries it out.
     pub async fn validate_sync(&self, sync: Sync) -> Result<SyncOutcome> {
         let mut tries = Tries::of(sync).await?;
         while let Some((patient, attempt)) = tries.next() {

@@ -4,14 +4,13 @@ import { useState } from "preact/hooks";
 import { call } from "../../api/client";
 import * as paths from "../../api/paths";
 import type { RecoveryCodes } from "../../api/types";
-import { useAction } from "../../api/use_action";
 import { useResource } from "../../api/use_resource";
 import { Notice } from "../../design/badge";
 import { Button } from "../../design/button";
 import { CopyButton } from "../../design/copy_button";
 import { Dialog } from "../../design/dialog";
-import { TextField } from "../../design/field";
 import { Problem } from "../../design/problem";
+import { PasswordDialog } from "./password_dialog";
 
 /** With so few left, the page asks for new ones. */
 const FEW = 3;
@@ -77,39 +76,21 @@ export function ShownOnce({ codes, onClose }: { codes: string[]; onClose: () => 
 }
 
 function Renew({ onClose, onMade }: { onClose: () => void; onMade: (codes: string[]) => void }) {
-  const [password, setPassword] = useState("");
-  const renew = useAction(async () => {
+  const renew = async (password: string) => {
     const { recovery_codes } = await call<RecoveryCodes>("POST", paths.recoveryCodes(), { password });
     onClose();
     onMade(recovery_codes);
-  });
-  const foot = (
-    <>
-      <Button onClick={onClose}>Cancel</Button>
-      <Button kind="primary" type="submit" busy={renew.busy}>
-        Make new codes
-      </Button>
-    </>
-  );
+  };
   return (
-    <Dialog title="New recovery codes?" onClose={onClose} onSubmit={() => void renew.run()} foot={foot}>
+    <PasswordDialog
+      title="New recovery codes?"
+      action="Make new codes"
+      kind="primary"
+      onPassword={renew}
+      onClose={onClose}
+    >
       <p>The codes of before are good no more.</p>
-      <TextField
-        label="Password"
-        type="password"
-        autocomplete="current-password"
-        required
-        autofocus
-        value={password}
-        onValue={setPassword}
-        error={renew.fields.password}
-      />
-      {renew.failed && !renew.fields.password && (
-        <Notice tone="bad" alert>
-          {renew.failed}
-        </Notice>
-      )}
-    </Dialog>
+    </PasswordDialog>
   );
 }
 

@@ -7,7 +7,7 @@ import * as paths from "../../api/paths";
 import { refreshSession, useOwnSession } from "../../api/session";
 import type { RecoveryCodes } from "../../api/types";
 import { useAction } from "../../api/use_action";
-import { Badge, Notice } from "../../design/badge";
+import { Badge } from "../../design/badge";
 import { Button } from "../../design/button";
 import { CopyButton } from "../../design/copy_button";
 import { Dialog } from "../../design/dialog";
@@ -15,6 +15,7 @@ import { TextField } from "../../design/field";
 import { Panel } from "../../design/page_head";
 import { QrCode } from "../../design/qr_code";
 import { toast } from "../../design/toast";
+import { PasswordDialog } from "./password_dialog";
 import { RecoveryCodesRow, ShownOnce } from "./recovery_codes";
 
 interface Secret {
@@ -99,39 +100,21 @@ function SetUp({ secret, onClose, onMade }: SetUpProps) {
 }
 
 function TurnOff({ onClose }: { onClose: () => void }) {
-  const [password, setPassword] = useState("");
-  const remove = useAction(async () => {
+  const remove = async (password: string) => {
     await call("DELETE", paths.totp(), { password });
     await refreshSession();
     toast("Second factor is off");
     onClose();
-  });
-  const foot = (
-    <>
-      <Button onClick={onClose}>Cancel</Button>
-      <Button kind="danger" type="submit" busy={remove.busy}>
-        Turn off
-      </Button>
-    </>
-  );
+  };
   return (
-    <Dialog title="Turn off the second factor?" onClose={onClose} onSubmit={() => void remove.run()} foot={foot}>
+    <PasswordDialog
+      title="Turn off the second factor?"
+      action="Turn off"
+      kind="danger"
+      onPassword={remove}
+      onClose={onClose}
+    >
       <p>From then on the password alone is enough to sign in.</p>
-      <TextField
-        label="Password"
-        type="password"
-        autocomplete="current-password"
-        required
-        autofocus
-        value={password}
-        onValue={setPassword}
-        error={remove.fields.password}
-      />
-      {remove.failed && !remove.fields.password && (
-        <Notice tone="bad" alert>
-          {remove.failed}
-        </Notice>
-      )}
-    </Dialog>
+    </PasswordDialog>
   );
 }
