@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use rusqlite::{Connection, ffi};
 
 use crate::log::{LOG, put_damage_aside};
-use crate::page::{HEADER_BYTES, Sums, is_intact, is_page, seal, sums_of_header};
+use crate::page::{HEADER_BYTES, Sums, is_intact, is_page, page_size_of_header, seal, sums_of_header};
 
 /// Methods of the third version map files into memory, and would read without us.
 const WITHOUT_MAPPING: c_int = 2;
@@ -180,12 +180,38 @@ unsafe extern "C" fn read(file: *mut ffi::sqlite3_file, to: *mut c_void, bytes: 
     // SAFETY: so many bytes were just read there.
     let found = unsafe { slice::from_raw_parts(to.cast::<u8>(), bytes as usize) };
     watched.look_at_header(found, offset);
-    let is_damaged = match watched.sums {
-        Sums::None => false,
-        Sums::InPages => is_page(found.len(), offset) && !is_intact(found, offset),
-        Sums::Contradicted => true,
+    let is_sound = match watched.sums {
+        Sums::None => Ok(true),
+        Sums::InPages if !is_page(found.len(), offset) => Ok(true),
+        // SAFETY: the file is SQLite's own, and open.
+        Sums::InPages if offset == 0 => unsafe { is_first_page_intact(watched, file, found) },
+        Sums::InPages => Ok(is_intact(found, offset)),
+        Sums::Contradicted => Ok(false),
     };
-    if is_damaged { DAMAGED_PAGE } else { code }
+    match is_sound {
+        Ok(true) => code,
+        Ok(false) => DAMAGED_PAGE,
+        Err(failed) => failed,
+    }
+}
+
+/// Compares the first page, of which another part than the whole may have been read: a connection that was opened while
+/// the file was empty learns the size of its pages from it.
+///
+/// # Safety
+/// The file must be open.
+unsafe fn is_first_page_intact(watched: &Watched, file: *mut ffi::sqlite3_file, found: &[u8]) -> Result<bool, c_int> {
+    let Some(size) = page_size_of_header(found) else { return Ok(false) };
+    if let Some(page) = found.get(..size) {
+        return Ok(is_intact(page, 0));
+    }
+    let mut page = vec![0; size];
+    // SAFETY: the page has room for as much as is asked for.
+    match unsafe { read_as_it_is(watched, file, page.as_mut_ptr().cast(), size as c_int, 0) } {
+        ffi::SQLITE_OK => Ok(is_intact(&page, 0)),
+        ffi::SQLITE_IOERR_SHORT_READ => Ok(false),
+        failed => Err(failed),
+    }
 }
 
 /// Writes, a page with its sum.

@@ -13,9 +13,12 @@ pub(crate) const MARK: i32 = 0x5077_536d;
 const MAGIC: &[u8] = b"SQLite format 3\0";
 /// The number of bytes at the end of each page that are left unused.
 const RESERVED_AT: usize = 20;
+/// Two bytes, the size of a page; 1 is 65,536.
+const PAGE_SIZE_AT: usize = 16;
 const MARK_AT: usize = 68;
 /// Pages have powers of two from here on. Shorter reads are of the header.
 const LEAST_PAGE: usize = 512;
+const LARGEST_PAGE: usize = 65_536;
 
 /// The state of sums in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,6 +43,16 @@ pub(crate) fn sums_of_header(header: &[u8]) -> Sums {
         (false, true) => Sums::Contradicted,
         (false, false) => Sums::None,
     }
+}
+
+/// Returns the size of a file's pages as its header states it; `None` when it states what no page has.
+pub(crate) fn page_size_of_header(header: &[u8]) -> Option<usize> {
+    let stated = header.get(PAGE_SIZE_AT..PAGE_SIZE_AT + 2)?;
+    let bytes = match usize::from(u16::from_be_bytes([stated[0], stated[1]])) {
+        1 => LARGEST_PAGE,
+        bytes => bytes,
+    };
+    is_page(bytes, 0).then_some(bytes)
 }
 
 /// Returns whether so many bytes at a place of a file are a page.
@@ -101,6 +114,20 @@ mod tests {
             assert_eq!(sums_of_header(&header), Sums::Contradicted);
         }
         assert_eq!(sums_of_header(&header[..HEADER_BYTES - 1]), Sums::None);
+    }
+
+    #[test]
+    fn header_states_the_size_of_pages() {
+        let mut header = [0; HEADER_BYTES];
+        for (stated, size) in [([2, 0], Some(512)), ([0x20, 0], Some(8192)), ([0, 1], Some(LARGEST_PAGE))] {
+            header[PAGE_SIZE_AT..PAGE_SIZE_AT + 2].copy_from_slice(&stated);
+            assert_eq!(page_size_of_header(&header), size);
+        }
+        for stated in [[0, 0], [1, 0], [0x20, 1], [0x30, 0]] {
+            header[PAGE_SIZE_AT..PAGE_SIZE_AT + 2].copy_from_slice(&stated);
+            assert_eq!(page_size_of_header(&header), None);
+        }
+        assert_eq!(page_size_of_header(&header[..PAGE_SIZE_AT]), None);
     }
 
     #[test]

@@ -190,6 +190,30 @@ fn rewriting_a_file_gives_it_sums_while_another_connection_is_open() {
     assert_eq!((sound.as_str(), rows(&connection).unwrap().len()), ("ok", 100));
 }
 
+/// SQLite then reads as much as pages of its own size have, and learns their size from what it read.
+#[test]
+fn file_that_was_empty_when_it_was_opened_is_read_once_another_connection_has_made_it() {
+    for (own, others) in [(4096, 8192_u32), (8192, 1024)] {
+        let scene = Scene::new();
+        let early = Connection::open(&scene.file).unwrap();
+        early.pragma_update(None, "page_size", own).unwrap();
+        let maker = Connection::open(&scene.file).unwrap();
+        reserve(&maker).unwrap();
+        maker.pragma_update(None, "page_size", others).unwrap();
+        mark(&maker).unwrap();
+        fill(&maker);
+        assert_eq!(rows(&early).unwrap().len() as i64, ROWS, "pages of {others} bytes");
+
+        let late = scene.folder.path().join("late.db");
+        let early = Connection::open(&late).unwrap();
+        early.pragma_update(None, "page_size", own).unwrap();
+        fs::copy(&scene.file, &late).unwrap();
+        // Behind the part that the connection reads first.
+        flip(&late, (others as usize - 100) * 8);
+        assert!(is_damage(&rows(&early).unwrap_err()), "pages of {others} bytes");
+    }
+}
+
 #[test]
 fn copies_have_sums_also_of_what_was_in_the_log() {
     let scene = Scene::filled();
