@@ -178,9 +178,13 @@ impl Fields {
         }
     }
 
-    /// Returns an integer that has to be there; `None` when it is not, which [`Fields::finish`] then reports.
-    pub fn required_integer(&mut self, field: &str) -> Option<i64> {
-        let number = self.integer(field);
+    /// Returns an integer that has to be there; `None` when it is not, which [`Fields::finish`] then reports. `wanted` is what is
+    /// said of something else.
+    pub fn required_integer(&mut self, field: &str, wanted: &str) -> Option<i64> {
+        let number = match self.take(field) {
+            None | Some(Value::Null) => None,
+            Some(value) => integer_of(&value).or_else(|| self.wrong(field, wanted)),
+        };
         if number.is_none() && !self.errors.contains_key(field) {
             self.note(field, "is required");
         }

@@ -86,7 +86,7 @@ fn not_satisfiable(size: u64) -> Response {
     let error = ApiError::Particular {
         status: StatusCode::RANGE_NOT_SATISFIABLE,
         code: "range_not_satisfiable",
-        message: "the file has no such bytes",
+        message: "the file has no such bytes".into(),
     };
     let mut response = error.into_response();
     set(&mut response, CONTENT_RANGE, &format!("bytes */{size}"));

@@ -1,5 +1,6 @@
 //! The one place where what went wrong becomes a status.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use axum::Json;
@@ -51,7 +52,7 @@ pub enum ApiError {
         /// Snake-case code for programs.
         code: &'static str,
         /// A sentence for people.
-        message: &'static str,
+        message: Cow<'static, str>,
     },
 }
 

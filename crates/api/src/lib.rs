@@ -29,6 +29,7 @@ mod operations;
 mod outer;
 mod parameters;
 mod part;
+mod path_type;
 mod path_uuid;
 mod person;
 mod places;

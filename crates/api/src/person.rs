@@ -87,7 +87,7 @@ body! {
         #[schema(example = "Europe/Zurich")]
         #[schema(value_type = Option<String>)]
         time_zone: Change<String>,
-        /// Whether the terms of use were agreed to.
+        /// True when the terms of use were agreed to.
         #[schema(example = true)]
         #[schema(value_type = Option<bool>)]
         agreement_to_terms_of_use: Change<bool>,

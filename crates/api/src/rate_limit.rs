@@ -35,7 +35,7 @@ pub(crate) struct RateLimit {
 struct Minute {
     begin_ms: i64,
     count: u32,
-    /// Whether it has to be proven again before requests count here from their begin.
+    /// True when it has to be proven again before requests count here from their begin.
     is_doubtful: bool,
 }
 

@@ -39,11 +39,6 @@ pub fn plain_seconds(time_ms: i64) -> String {
     text.replace('T', " ")
 }
 
-/// Date and time of a local clock without zone, such as `2026-01-31T12:00:00.000`: what [`local_ms`] reads.
-pub fn local_text(local_ms: i64) -> String {
-    iso_ms(local_ms).trim_end_matches('Z').to_owned()
-}
-
 /// Milliseconds of a local clock since 1970-01-01T00:00, from a date and time without zone; none when it is something
 /// else.
 pub fn local_ms(text: &str) -> Option<i64> {

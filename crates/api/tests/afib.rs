@@ -112,6 +112,10 @@ async fn ranges_and_callers_are_checked() {
     for wrong in [range(0, 31 * day_ms + 1), range(1, 0), json!({"timestamp_from": 0}), range(i64::MIN, i64::MAX)] {
         assert_eq!(export(&story, &key, &grace, wrong.clone()).await.error().0, 422, "{wrong}");
     }
+    let text = json!({"timestamp_from": "2025-11-20T00:00:00Z", "timestamp_to": 1});
+    let refused = export(&story, &key, &grace, text).await;
+    let wanted = "must be milliseconds since 1970 (Unix epoch), as an integer";
+    assert_eq!(refused.body["errors"], json!({"timestamp_from": [wanted]}));
     // 9999-12-31, as programs write it for "no end".
     let never = 253_402_300_799_999;
     assert_eq!(export(&story, &key, &grace, range(START_MS - 31 * day_ms, never)).await.ok(), json!([]));

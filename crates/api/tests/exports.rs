@@ -199,6 +199,21 @@ async fn the_same_data_give_the_same_bytes_whatever_was_sealed_when() {
     }
 }
 
+/// Other programs know the names of zones in the spelling of the tables alone.
+#[tokio::test]
+async fn zones_are_kept_as_the_tables_spell_them() {
+    let study = Study::begin().await;
+    let body =
+        json!({"time_zone": "america/new_york", "data": {"sleep": {"timestamp": [MIDNIGHT_MS], "sleep_state": [3]}}});
+    study.story.post_as("/health/v1/sync", &study.patient.health_token, body).await.ok();
+    let unknown = json!({"time_zone": "Etc/Unknown", "data": {}});
+    let refused = study.story.post_as("/health/v1/sync", &study.patient.health_token, unknown).await;
+    assert_eq!(refused.error(), (422, "invalid"));
+    let archive = study.archive(day(&["sleep"])).await;
+    let manifest: Value = serde_json::from_slice(&entry(&archive, "manifest.json")).expect("JSON");
+    assert_eq!(manifest["time_zones"], json!(["America/New_York"]));
+}
+
 #[tokio::test]
 async fn a_range_is_of_each_samples_own_clock() {
     let study = Study::begin().await;

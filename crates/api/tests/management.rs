@@ -226,6 +226,9 @@ async fn staff_corrects_a_patient() {
     let list = format!("/integration/v1/groups/{group}/patients?fields=weight,first_name");
     assert_eq!(story.get_as(&list, &key).await.ok(), json!([{"uuid": uuid, "weight": 62.0, "first_name": "G."}]));
 
+    let user = story.ask("PATCH", "/users/me", &token, json!({"time_zone": "us/pacific"})).await.ok();
+    assert_eq!(user["time_zone"], "US/Pacific", "as the tables spell it");
+
     let taken = story.ask("PUT", &format!("{path}/profile"), &key, json!({"email": "ada@example.org"})).await;
     assert_eq!(taken.error(), (409, "duplicate_email"));
     let own = json!({"email": "ada@example.org", "password": PASSWORD});

@@ -90,7 +90,7 @@ async fn a_time_that_is_none_rejects_its_row() {
     let answer = app.send(&column.to_string()).await.ok();
     assert_eq!(answer["types"]["activity"]["errors"], json!([error]));
     let column = json!({"data": {"activity": {"timestamp": [T, true], "bpm": [60, 61]}}});
-    assert_eq!(app.send(&column.to_string()).await.error(), (422, "invalid"), "a column of flags is of the wrong kind");
+    assert_eq!(app.send(&column.to_string()).await.error(), (422, "invalid"), "a column of flags");
     let single = json!({"data": {"activity": {"timestamp": "noon", "bpm": 60}}});
     let answer = app.send(&single.to_string()).await;
     assert_eq!(answer.body["errors"]["data.activity.timestamp"], json!([error["reason"]]));
@@ -340,8 +340,8 @@ async fn every_422_names_what_is_wrong_in_words_of_our_own() {
     for (text, place, message) in [
         ("[]", "body", "must be a JSON object"),
         ("7", "body", "must be a JSON object"),
-        (r#"{"data": 7}"#, "data", "is of the wrong kind"),
-        (r#"{"data": {"activity": [7]}}"#, "data.activity", "is of the wrong kind"),
+        (r#"{"data": 7}"#, "data", "must be an object of data types"),
+        (r#"{"data": {"activity": [7]}}"#, "data.activity", "must be an object under data.activity"),
         (r#"{"data": {}, "time_zone": 7}"#, "time_zone", "must be a text"),
         (r#"{"data": {}, "device": 7}"#, "device", "must be an object"),
         (r#"{"data": {}, "device": {}}"#, "device.serial_number", "is required"),

@@ -25,6 +25,16 @@ pub struct ServiceOptions {
     ca_file: Option<PathBuf>,
 }
 
+/// What to do about a certificate that is refused, by the name that the library gives to the reason.
+const HINTS: [(&str, &str); 2] = [
+    ("UnknownIssuer", "; --ca-file names the authority to trust"),
+    (
+        "CaUsedAsEndEntity",
+        "; the certificate of the service is that of an authority: make it one of a server (basicConstraints CA:FALSE, with \
+         openssl `-addext basicConstraints=critical,CA:FALSE`), and --ca-file names it or its authority",
+    ),
+];
+
 impl ServiceOptions {
     /// Returns the authorities that are named. A usage error when their file has no certificate.
     pub fn authorities(&self) -> Result<Vec<Certificate>, Failure> {
@@ -60,7 +70,7 @@ impl ServiceOptions {
 
     fn unreachable(&self, error: reqwest::Error) -> Failure {
         let reasons = bracelet::reasons(&error.without_url());
-        let hint = if reasons.contains("UnknownIssuer") { "; --ca-file names the authority to trust" } else { "" };
+        let hint = HINTS.into_iter().find(|(reason, _)| reasons.contains(reason)).map_or("", |(_, hint)| hint);
         Failure::Other(format!("no service answers at {}: {reasons}{hint}", self.origin()))
     }
 

@@ -25,9 +25,10 @@ pub const DAY_US: i64 = 86_400 * SECOND_US;
 /// The name of an IANA time zone.
 pub type ZoneName = Arc<str>;
 
-/// Returns whether a name is an IANA time zone of the tables that the program brings along.
-pub fn is_known_zone(name: &str) -> bool {
-    tables::zone(name).is_some()
+/// Returns an IANA name as the tables spell it that the program brings along; none for what is no such name. Case is not
+/// looked at.
+pub fn known_zone(name: &str) -> Option<&'static str> {
+    tables::name(name)
 }
 
 /// Version of the tables of time zones, such as `2025b`.
@@ -173,6 +174,14 @@ pub fn timestamp_of(time_us: i64) -> Timestamp {
     Timestamp::from_microsecond(time_us).unwrap_or(if time_us < 0 { Timestamp::MIN } else { Timestamp::MAX })
 }
 
+/// Returns the date and time of a local clock without zone, such as `2026-01-31T12:00:00.000`, from the milliseconds since
+/// its 1970-01-01T00:00, clamped to the calendar's range.
+pub fn local_text(local_ms: i64) -> String {
+    // Not by way of UTC, which ends a day before the calendar.
+    let epoch = Date::constant(1970, 1, 1).at(0, 0, 0, 0);
+    format!("{:.3}", epoch.saturating_add(SignedDuration::from_millis(local_ms)))
+}
+
 /// A civil day, counted in days since 1970-01-01.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LocalDay(pub i32);
@@ -292,10 +301,19 @@ mod tests {
     }
 
     #[test]
+    fn local_times_reach_from_end_to_end_of_the_calendar() {
+        assert_eq!(local_text(1_763_600_000_007), "2025-11-20T00:53:20.007");
+        assert_eq!(local_text(-1), "1969-12-31T23:59:59.999");
+        assert_eq!(local_text(253_402_300_799_999), "9999-12-31T23:59:59.999");
+        assert_eq!(local_text(253_402_214_400_000), "9999-12-31T00:00:00.000");
+        assert_eq!(local_text(i64::MAX), "9999-12-31T23:59:59.999");
+    }
+
+    #[test]
     fn unknown_zones_are_reported() {
-        assert!(is_known_zone("Europe/Zurich"));
+        assert_eq!(known_zone("europe/zurich"), Some("Europe/Zurich"));
         for wrong in ["", "Mars/Phobos", "../etc/passwd", "Europe/Zürich"] {
-            assert!(!is_known_zone(wrong), "{wrong}");
+            assert_eq!(known_zone(wrong), None, "{wrong}");
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::error::ApiError;
 
 /// A body that [`body!`] declares, read from a source of fields.
 pub(crate) trait Body<Source = Fields>: Sized {
-    /// Whether the interface specification has the body. What it does not name is ignored there, since clients of the
+    /// True when the interface specification has the body. What it does not name is ignored there, since clients of the
     /// specification may send more; in a body of our own it is a typo.
     const OF_SPECIFICATION: bool;
 

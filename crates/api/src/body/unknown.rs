@@ -50,18 +50,23 @@ fn hex(digit: u8) -> char {
 
 /// Returns the faults of the fields that there are not, each with what might have been meant among `known`.
 pub(crate) fn faults(unknown: &[String], known: &[String]) -> Vec<(String, String)> {
-    let fault = |name: &String| (shortened(name), message(&shortened(name), known));
+    let fault = |name: &String| {
+        let name = shortened(name);
+        let message = format!("is no field here{}", meant(&name, known.iter().map(String::as_str)));
+        (name, message)
+    };
     unknown.iter().take(MOST_NAMED).map(fault).collect()
 }
 
-fn message(name: &str, known: &[String]) -> String {
-    let nearest = known.iter().map(|known| (distance(name, known), known)).min();
+/// Returns what might have been meant by a name that is none of the known ones, as the end of a sentence: the nearest of them, or
+/// all where none is near.
+pub(crate) fn meant<'known>(name: &str, known: impl Iterator<Item = &'known str> + Clone) -> String {
+    let name = shortened(name);
+    let nearest = known.clone().map(|known| (distance(&name, known), known)).min();
     match nearest {
         // A typo, or another way to write it: what is further away is none.
-        Some((away, known)) if away <= known.chars().count().div_ceil(2) => {
-            format!("is no field here; did you mean {known}?")
-        }
-        _ => format!("is no field here: must be {}", alternatives(known.iter().map(String::as_str))),
+        Some((away, known)) if away <= known.chars().count().div_ceil(2) => format!("; did you mean {known}?"),
+        _ => format!(": must be {}", alternatives(known)),
     }
 }
 

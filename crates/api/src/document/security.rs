@@ -23,7 +23,7 @@ pub(super) fn schemes() -> Value {
             "description": "Session of a page of the portal; the name is `__Host-pulseward_session` where the public address is \
             https."},
         CSRF_TOKEN: {"type": "apiKey", "in": "header", "name": "X-CSRF-Token",
-            "description": "What a session says of itself, so that no other site can act in its name. The integration \
+            "description": "Value of the session, shown so that no other site can act in its name. The integration \
             API asks for it with every method, the portal's own routes with those that change something."},
         "users_token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT",
             "description": "Token of a login or an activation on the Users Cloud."},

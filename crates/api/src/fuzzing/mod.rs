@@ -13,7 +13,7 @@ mod tests;
 
 use bytes::Bytes;
 use vitals::registry::{Channel, DataType};
-use vitals::zone::{ZoneName, is_known_zone};
+use vitals::zone::{ZoneName, known_zone};
 
 use crate::health_cloud::sync::readers;
 
@@ -40,7 +40,7 @@ pub enum Outcome {
 /// When something does not hold.
 pub fn sync_json(bytes: &[u8]) -> Outcome {
     let Ok(body) = readers::read_json(bytes) else { return Outcome::Refused };
-    let zone: ZoneName = body.time_zone.filter(|name| is_known_zone(name)).unwrap_or_else(|| ZONE.to_owned()).into();
+    let zone: ZoneName = body.time_zone.as_deref().and_then(known_zone).unwrap_or(ZONE).into();
     let (mut good, mut rejected) = (0, 0);
     for batches in body.data {
         let accepted = intake::take_in(batches, &zone);

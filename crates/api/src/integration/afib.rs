@@ -86,7 +86,7 @@ struct AfBody {
     #[schema(example = "/v1/patients/80876de9-4e89-449a-9a8f-c1e11f720437/afib/65b1f0c2a4d3e5f60718293a/strip.svg")]
     #[schema(format = "uri-reference")]
     image_url: String,
-    /// Whether most of the three windows around are fibrillation; null when they are divided or unclassified.
+    /// True when most of the three windows around are fibrillation; null when they are divided or unclassified.
     #[schema(example = false)]
     af_detected: Option<bool>,
     /// The local clock at `timestamp` where fibrillation was detected.
@@ -209,10 +209,11 @@ pub(crate) struct Time(i64);
 
 impl FieldValue for Time {
     fn take(fields: &mut Fields, name: &str) -> Self {
-        match fields.required_integer(name) {
+        const WANTED: &str = "must be milliseconds since 1970 (Unix epoch), as an integer";
+        match fields.required_integer(name, WANTED) {
             Some(time_ms) if time_ms.unsigned_abs() <= LATEST_MS => Time(time_ms),
             Some(_) => {
-                fields.note(name, "must be Unix epoch milliseconds");
+                fields.note(name, WANTED);
                 Time(0)
             }
             None => Time(0),

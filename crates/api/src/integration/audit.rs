@@ -65,7 +65,7 @@ struct EntryBody {
 /// Returns an object, whose members differ from action to action.
 fn details() -> Object {
     let kinds = SchemaType::from_iter([Type::Object, Type::Null]);
-    let object = ObjectBuilder::new().schema_type(kinds).description(Some("What belongs to the action."));
+    let object = ObjectBuilder::new().schema_type(kinds).description(Some("Particulars of the action."));
     object.examples([serde_json::json!({"fields": ["height"]})]).build()
 }
 
@@ -126,6 +126,6 @@ async fn of_patient() -> ApiError {
         // Without looking at any credential (specification, 7): who still calls this needs to learn it.
         status: StatusCode::GONE,
         code: "gone",
-        message: "this address was removed; GET /v1/patients/audit/logs takes its place",
+        message: "this address was removed; GET /v1/patients/audit/logs takes its place".into(),
     }
 }

@@ -71,7 +71,7 @@ struct BraceletBody {
     /// Serial number, as it is printed on the bracelet.
     #[schema(example = "PW-000123")]
     serial_number: String,
-    /// Whether it is registered. One that is not was named by syncs alone.
+    /// True when it is registered. One that is not was named by syncs alone.
     #[schema(example = true)]
     registered: bool,
     /// Model.
@@ -82,7 +82,7 @@ struct BraceletBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "1.4.2")]
     firmware_version: Option<String>,
-    /// When it was registered, ISO 8601 in UTC with milliseconds.
+    /// Time of the registration, ISO 8601 in UTC with milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "2025-11-20T00:53:20.000Z")]
     created_at: Option<String>,
@@ -94,7 +94,7 @@ struct BraceletBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "80876de9-4e89-449a-9a8f-c1e11f720437")]
     seen_on: Option<String>,
-    /// When a sync last named it, or it was put on that patient's wrist; ISO 8601 in UTC with milliseconds.
+    /// Time of the last sync that named it, or at which the patient got it; ISO 8601 in UTC with milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "2025-11-20T00:53:20.000Z")]
     updated_at: Option<String>,

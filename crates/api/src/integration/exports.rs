@@ -2,16 +2,17 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
+use platform::alternatives;
 use platform::exports::{
     ArchiveCompression, ArchiveFormat, ExportFilter, ExportProgress, ExportRequest, ExportStatus, ListedExport,
 };
-use platform::{PlatformError, alternatives};
 use serde::Serialize;
 use store::{ExportStage, ExportState, GroupCode, PatientId};
 use utoipa::openapi::schema::{Array, ArrayBuilder, ObjectBuilder, SchemaType, Type};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vitals::registry::DataType;
+use vitals::zone::local_text;
 
 use crate::body::Fields;
 use crate::body::typed::{FieldValue, Name, Sent, body};
@@ -19,9 +20,10 @@ use crate::choices::{ArchiveCompressionName, ArchiveFormatName, ExportStageName,
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::parameters::Parameters;
+use crate::path_type::data_type_of_path;
 use crate::path_uuid::PathPatient;
 use crate::state::ApiState;
-use crate::times::{iso_ms, local_ms, local_text};
+use crate::times::{iso_ms, local_ms};
 use store::ExportId;
 
 /// Returns the routes.
@@ -134,8 +136,7 @@ async fn create_of_type(
     Path((uuid, data_type)): Path<(PathPatient, String)>,
     sent: Sent<NewExport>,
 ) -> Result<Json<ExportBody>> {
-    // 404 since it is part of the address; the same name among `types` is 422.
-    let data_type = DataType::from_name(&data_type).ok_or(PlatformError::NotFound("data type"))?;
+    let data_type = data_type_of_path(&data_type, "data_type_not_found")?;
     let request = request_of(sent, Some(data_type))?;
     let id = state.platform.data.create_export(&researcher, &uuid.0, &request).await?;
     Ok(Json(ExportStatus { id, progress: ExportProgress::InProgress }.into()))

@@ -29,10 +29,10 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 struct LakeBody {
     /// The files, in the order in which they were published.
     files: Vec<LakeFileBody>,
-    /// What to give as `since` next time: now, when there is more, or later.
+    /// Value of `since` for the next request: now, when there is more, or later.
     #[schema(example = "1042")]
     next_since: String,
-    /// Whether there is more now.
+    /// True when there is more now.
     #[schema(example = false)]
     more: bool,
     /// Types of which rows are not in files yet, in the order of the list of types. Everything before `from` is.
@@ -97,11 +97,11 @@ struct LakeFileBody {
     bytes: u64,
     /// SHA-256 of the file, in hexadecimal.
     sha256: String,
-    /// When it was sealed. A later file of the same type, patient and period takes its place.
+    /// Time of sealing. A later file of the same type, patient and period takes its place.
     sealed_at: String,
     /// Path in the lake; unique, and never used for another file.
     path: String,
-    /// Where it can be fetched for an hour, whole or by ranges.
+    /// Address at which it can be fetched for an hour, whole or by ranges.
     url: String,
 }
 

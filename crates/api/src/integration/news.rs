@@ -182,7 +182,7 @@ struct SettingsBody {
     /// 1 or 2.
     #[schema(example = 1)]
     spo2_scale: u8,
-    /// Whether the patient breathes supplemental oxygen.
+    /// True when the patient breathes supplemental oxygen.
     #[schema(example = false)]
     oxygen: bool,
     /// A, C, V, P or U.
@@ -213,7 +213,7 @@ body! {
         #[schema(example = 1)]
         #[schema(value_type = Option<i64>)]
         spo2_scale: Change<i64>,
-        /// Whether the patient breathes supplemental oxygen.
+        /// True when the patient breathes supplemental oxygen.
         #[schema(example = false)]
         #[schema(value_type = Option<bool>)]
         oxygen: Change<bool>,
@@ -241,7 +241,7 @@ async fn latest(
     let reading = reading.ok_or(ApiError::Particular {
         status: StatusCode::NOT_FOUND,
         code: "no_news_score",
-        message: "the patient has no NEWS score yet",
+        message: "the patient has no NEWS score yet".into(),
     })?;
     Ok(Json(reading.into()))
 }

@@ -168,31 +168,31 @@ struct LatestBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = 0)]
     news_score: Option<u8>,
-    /// When it was measured, Unix epoch ms.
+    /// Time of the measurement, Unix epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = 1_763_600_000_000_i64)]
     heart_rate_timestamp: Option<i64>,
-    /// When it was measured, Unix epoch ms.
+    /// Time of the measurement, Unix epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = 1_763_600_000_000_i64)]
     respiration_rate_timestamp: Option<i64>,
-    /// When it was measured, Unix epoch ms.
+    /// Time of the measurement, Unix epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = 1_763_600_000_000_i64)]
     temperature_timestamp: Option<i64>,
-    /// When it was measured, Unix epoch ms.
+    /// Time of the measurement, Unix epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = 1_763_600_000_000_i64)]
     spo2_timestamp: Option<i64>,
-    /// When it was measured, Unix epoch ms.
+    /// Time of the measurement, Unix epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = 1_763_600_000_000_i64)]
     nibp_diastolic_timestamp: Option<i64>,
-    /// When it was measured, Unix epoch ms.
+    /// Time of the measurement, Unix epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = 1_763_600_000_000_i64)]
     nibp_systolic_timestamp: Option<i64>,
-    /// When it was scored, Unix epoch ms.
+    /// Time of the score, Unix epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = 1_763_600_000_000_i64)]
     news_score_timestamp: Option<i64>,
@@ -232,7 +232,7 @@ impl From<LatestValues> for LatestBody {
 pub(super) struct Wanted {
     named: HashSet<String>,
     latest_values: bool,
-    /// Whether the caller may see codes of vouchers: who has one, and not the patient, could activate it.
+    /// True when the caller may see codes of vouchers: who has one, and not the patient, could activate it.
     codes: bool,
 }
 
@@ -256,7 +256,7 @@ impl Wanted {
         self.named.is_empty() || self.named.contains(field)
     }
 
-    /// Whether a field that is none of the specification's is named: an answer without it stays as the specification has it.
+    /// True when a field that is none of the specification's is named: an answer without it stays as the specification has it.
     fn names(&self, field: &str) -> bool {
         self.named.contains(field)
     }

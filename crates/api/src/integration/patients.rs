@@ -67,11 +67,11 @@ impl From<Enrolled> for EnrolledBody {
     }
 }
 
-/// What is known of a voucher code.
+/// Answer to the check of a voucher code.
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(as = Voucher)]
 struct VoucherBody {
-    /// Whether the code is one of a voucher.
+    /// True when the code is one of a voucher.
     #[schema(example = true)]
     exists: bool,
     /// The patient's state.
@@ -156,7 +156,7 @@ async fn enrol(
     Ok(Json(state.platform.people.enrol_patient(&researcher, &group_code).await?.into()))
 }
 
-/// What is known of a voucher code.
+/// Checks a voucher code.
 #[utoipa::path(get, path = "/v1/check-voucher-code/{voucher_code}", tag = "patients",
     params(("voucher_code" = String, Path)),
     security(("api_key" = [])),

@@ -66,7 +66,7 @@ async fn change(
     security(("api_key" = [])),
     responses((status = 200, body = ReceiptBody),
     (status = 202, body = ReceiptBody, description = "Erased; a write-ahead log is still being read",
-        headers(("Location" = String, description = "Where the receipt can be read again"))),
+        headers(("Location" = String, description = "address at which the receipt can be read again"))),
     (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn erase(
     State(state): State<ApiState>,

@@ -28,10 +28,10 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
 struct LogBody {
     /// The events, oldest first.
     events: Vec<EventBody>,
-    /// What to give as `after` next time: now, when there is more, or later.
+    /// Value of `after` for the next request: now, when there is more, or later.
     #[schema(example = "5f0c2a4d3e5f60718293a65b1f0c2a4d.17")]
     next: String,
-    /// Whether there is more now.
+    /// True when there is more now.
     #[schema(example = false)]
     more: bool,
 }
@@ -47,7 +47,7 @@ struct EventBody {
     #[serde(rename = "type")]
     #[schema(example = "login_failed")]
     event_type: String,
-    /// How many of the same it represents.
+    /// Number of equal events that it represents.
     #[schema(example = 1)]
     count: i64,
     /// Uuid of the patient or account that did it; `system` for an operator.

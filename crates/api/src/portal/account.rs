@@ -40,7 +40,7 @@ pub(super) struct AccountBody {
     /// Last name.
     #[schema(example = "Rossi")]
     last_name: Option<String>,
-    /// Whether its subscription is active, which audit logs ask for.
+    /// True when its subscription is active, which audit logs ask for.
     #[schema(example = true)]
     has_subscription: bool,
     /// Time until which the subscription is or was active, ISO 8601 in UTC; null without one.

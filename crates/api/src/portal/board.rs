@@ -80,13 +80,13 @@ pub(super) struct RowBody {
     news: Option<ScoreBody>,
     /// Of the newest bracelet.
     battery: Option<BatteryBody>,
-    /// Whether the bracelet was worn in the newest five minutes of the last hours; null without any.
+    /// True when the bracelet was worn in the newest five minutes of the last hours; null without any.
     #[schema(example = true)]
     worn: Option<bool>,
-    /// Whether it was charging then.
+    /// True when it was charging then.
     #[schema(example = false)]
     charging: Option<bool>,
-    /// When the last sync was stored, Unix epoch ms.
+    /// Time at which the last sync was stored, Unix epoch ms.
     #[schema(example = 1_763_600_000_000_i64)]
     last_sync: Option<i64>,
     /// The last hours.
@@ -134,16 +134,19 @@ struct ScoreBody {
     /// Time at which it was scored, Unix epoch ms.
     #[schema(example = 1_763_600_000_000_i64)]
     timestamp: i64,
-    /// Parameters of which there is no good measurement.
+    /// Parameters of which there is no measurement.
     #[schema(example = json!([]))]
     missing: Vec<&'static str>,
+    /// Parameters that were measured, and too poorly to count.
+    #[schema(example = json!([]))]
+    low_quality: Vec<&'static str>,
     /// Parameters whose measurement is too old.
     #[schema(example = json!([]))]
     stale: Vec<&'static str>,
     /// By the total: `none` without one, `low` to 4, `medium` to 6, `high` from 7.
     #[schema(example = "low")]
     colour: &'static str,
-    /// Whether a single parameter scores 3, which asks for attention whatever the total.
+    /// True when a single parameter scores 3, which asks for attention whatever the total.
     #[schema(example = false)]
     red_parameter: bool,
 }
@@ -229,8 +232,9 @@ fn score(entry: &NewsEntry) -> ScoreBody {
     ScoreBody {
         score: entry.total,
         timestamp: entry.time_ms,
-        // Distinguished on the screen: one needs a measurement, the other a look at the bracelet.
-        missing: named(|found| matches!(found, Availability::Missing | Availability::LowQuality)),
+        // Distinguished on the screen: one needs a measurement, another that the bracelet sits better, another a look at it.
+        missing: named(|found| found == Availability::Missing),
+        low_quality: named(|found| found == Availability::LowQuality),
         stale: named(|found| found == Availability::Stale),
         colour: match entry.total {
             None => "none",

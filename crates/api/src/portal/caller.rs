@@ -163,7 +163,7 @@ fn check_csrf(parts: &Parts, caller: &PortalCaller) -> Result<()> {
         _ => Err(ApiError::Particular {
             status: StatusCode::FORBIDDEN,
             code: "csrf",
-            message: "the header X-CSRF-Token is missing or not the one of this session",
+            message: "the header X-CSRF-Token is missing or not the one of this session".into(),
         }),
     }
 }
@@ -172,7 +172,11 @@ fn check_writes(caller: &PortalCaller) -> Result<()> {
     if !caller.view_only {
         return Ok(());
     }
-    Err(ApiError::Particular { status: StatusCode::FORBIDDEN, code: "view_only", message: "this session only reads" })
+    Err(ApiError::Particular {
+        status: StatusCode::FORBIDDEN,
+        code: "view_only",
+        message: "this session only reads".into(),
+    })
 }
 
 /// Returns whether a page only looks again by the clock, which does not keep its session from being locked.
@@ -199,6 +203,6 @@ pub(super) fn session_expired() -> ApiError {
     ApiError::Particular {
         status: StatusCode::UNAUTHORIZED,
         code: SESSION_EXPIRED,
-        message: "there is no session, or it has ended",
+        message: "there is no session, or it has ended".into(),
     }
 }

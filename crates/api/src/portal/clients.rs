@@ -36,7 +36,7 @@ struct ClientBody {
     /// Address of the privacy policy that patients are shown.
     #[schema(example = "https://diary.example/privacy")]
     privacy_policy_url: String,
-    /// Whether it cannot keep a secret.
+    /// True when it cannot keep a secret.
     #[schema(example = false)]
     public: bool,
     /// ISO 8601 in UTC.
@@ -88,7 +88,7 @@ body! {
         redirect_uris: Option<Vec<String>>,
         /// Address of the privacy policy that patients are shown.
         privacy_policy_url: String,
-        /// Whether it cannot keep a secret, such as an app on a phone.
+        /// True when it cannot keep a secret, such as an app on a phone.
         public: Option<bool>,
     }
 }

@@ -113,7 +113,7 @@ impl From<TypeHours> for TypeHoursBody {
     }
 }
 
-/// How much of each patient's heart rate has arrived on each local day, as `/v1/patients/{uuid}/compliance/{date}`
+/// Share of the heart rate of each patient that has arrived on each local day, as `/v1/patients/{uuid}/compliance/{date}`
 /// counts it. At most 92 days.
 #[utoipa::path(get, path = "/groups/{code}/compliance", tag = "portal", params(("code" = String, Path),
         ("from" = String, Query, description = "first day, YYYY-MM-DD"),
@@ -143,7 +143,7 @@ async fn of_group(
     streamed(batches, frame, PATIENTS_AT_ONCE, write).await
 }
 
-/// How many rows of each type have arrived in each hour of a local day.
+/// Rows of each type that have arrived in each hour of a local day.
 #[utoipa::path(get, path = "/patients/{uuid}/compliance", tag = "portal", params(("uuid" = String, Path),
         ("date" = String, Query)), security(("portal_cookie" = [])),
     responses((status = 200, body = DayHoursBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),

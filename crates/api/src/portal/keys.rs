@@ -35,7 +35,7 @@ struct KeyBody {
     /// The first characters of the key, to distinguish keys.
     #[schema(example = "pwk_1a2B3c")]
     prefix: String,
-    /// Whether it acts on the studies in `groups` only. A key whose studies are all gone acts on none.
+    /// True when it acts on the studies in `groups` only. A key whose studies are all gone acts on none.
     #[schema(example = true)]
     is_scoped: bool,
     /// Codes of the studies that it acts on; empty for all of its owner's where it is not scoped.

@@ -59,7 +59,7 @@ struct SeriesBody {
     /// Unit of the values.
     #[schema(example = "/min")]
     unit: &'static str,
-    /// Whether the points are the rows themselves: `min` and `max` are then the same.
+    /// True when the points are the rows themselves: `min` and `max` are then the same.
     #[schema(example = false)]
     raw: bool,
     /// Begin of each bucket, or time of each row, Unix epoch ms; with a fraction where samples lie between

@@ -37,7 +37,7 @@ body! {
         /// Six digits, or a recovery code.
         #[schema(example = "287082")]
         totp: Option<String>,
-        /// Whether the session is for a display on a wall: it only reads, and is not locked when nobody touches it.
+        /// True when the session is for a display on a wall: it only reads, and is not locked when nobody touches it.
         #[schema(example = false)]
         wall_display: Option<bool>,
     }
@@ -58,13 +58,13 @@ struct SessionBody {
     /// Time at which the session ends whatever happens, ISO 8601 in UTC.
     #[schema(example = "2025-11-20T12:53:20.000Z")]
     ends_at: String,
-    /// Whether an operator chose the password: nothing else can be done until it is changed.
+    /// True when an operator chose the password: nothing else can be done until it is changed.
     #[schema(example = false)]
     must_change_password: bool,
-    /// Whether there is a second factor.
+    /// True when there is a second factor.
     #[schema(example = true)]
     totp: bool,
-    /// Whether the session only reads.
+    /// True when the session only reads.
     #[schema(example = false)]
     wall_display: bool,
 }
@@ -142,5 +142,5 @@ async fn session_body(state: &ApiState, caller: &PortalCaller) -> Result<Session
 }
 
 fn refused(code: &'static str, message: &'static str) -> ApiError {
-    ApiError::Particular { status: StatusCode::UNAUTHORIZED, code, message }
+    ApiError::Particular { status: StatusCode::UNAUTHORIZED, code, message: message.into() }
 }

@@ -37,10 +37,10 @@ struct OwnSessionBody {
     /// Name by which the browser identifies itself.
     #[schema(example = "Mozilla/5.0")]
     user_agent: String,
-    /// Whether it is the one that asks.
+    /// True when it is the one that asks.
     #[schema(example = true)]
     current: bool,
-    /// Whether it only reads.
+    /// True when it only reads.
     #[schema(example = false)]
     wall_display: bool,
 }

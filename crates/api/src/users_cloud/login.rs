@@ -107,7 +107,7 @@ pub(super) struct UserBody {
     /// Code of the study; null for accounts.
     #[schema(example = "JYVPQ")]
     customer_tag: Option<String>,
-    /// Whether the terms of use were agreed to.
+    /// True when the terms of use were agreed to.
     #[schema(example = true)]
     agreement_to_terms_of_use: Option<bool>,
     /// Voucher code.
@@ -125,7 +125,7 @@ pub(super) struct UserBody {
     /// Always null.
     #[schema(example = json!(null))]
     avatar: Option<String>,
-    /// Whether the password was set by staff and has to be changed before anything else.
+    /// True when the password was set by staff and has to be changed before anything else.
     #[schema(example = false)]
     must_change_password: bool,
     /// IANA name of a patient's time zone, where it is known; in answers about the caller only, not in those of a login.

@@ -41,6 +41,20 @@ async fn own_exports_are_listed_newest_first_with_what_was_asked_for() {
 }
 
 #[tokio::test]
+async fn last_day_of_the_calendar_is_listed_as_it_was_asked_for() {
+    let study = Study::begin().await;
+    for end in ["9999-12-31T00:00:00.000", "9999-12-31T23:59:59.999"] {
+        let body = json!({"client_date_from": "2025-11-19T00:00:00.000", "client_date_to": end, "types": ["sleep"]});
+        study.create("", body.clone()).await.ok();
+        let rows = listed(&study, &study.key, "").await.ok();
+        assert_eq!(rows[0]["client_date_from"], body["client_date_from"]);
+        assert_eq!(rows[0]["client_date_to"], body["client_date_to"]);
+        study.work().await;
+        study.story.pass_ms(300_000);
+    }
+}
+
+#[tokio::test]
 async fn exports_of_others_and_of_patients_who_are_out_of_reach_are_not_listed() {
     let study = Study::begin().await;
     let export = text(&study.create("/sleep", day(&[])).await.ok()["id"]);

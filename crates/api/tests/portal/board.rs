@@ -165,6 +165,17 @@ async fn the_board_shows_what_the_list_of_patients_shows() {
 }
 
 #[tokio::test]
+async fn what_was_measured_poorly_is_not_called_missing() {
+    let ward = Ward::open().await;
+    let patient = ward.patient(Value::Null).await;
+    let poor = json!({"activity": {"timestamp": [START_MS], "bpm": [140], "bpm_q": [1]}});
+    ward.story.sync(&patient, poor).await;
+    let news = &ward.board().await["patients"][0]["news"];
+    assert_eq!(news["low_quality"], json!(["heart_rate"]));
+    assert!(!news["missing"].as_array().expect("names").contains(&json!("heart_rate")), "{news}");
+}
+
+#[tokio::test]
 async fn a_score_without_a_total_says_what_it_lacks() {
     let ward = Ward::open().await;
     let patient = ward.patient(Value::Null).await;

@@ -115,6 +115,26 @@ async fn other_unknown_things_have_their_own_codes() {
 }
 
 #[tokio::test]
+async fn unknown_data_type_in_a_path_is_answered_with_those_that_there_are() {
+    let study = Study::begin().await;
+    let range = "?from_date=2025-11-20T00:00:00Z&to_date=2025-11-20T00:01:00Z";
+    for (name, hint) in [("activty", "; did you mean activity?"), ("mood", ": must be activity, ")] {
+        let of_export = format!("/v1/create-export/{}/{name}", study.grace.uuid);
+        let (sync, raw) = (format!("/health/v1/sync/{name}"), format!("/health/v2/raw-metrics/{name}{range}"));
+        let token = &study.grace.health_token;
+        for answer in [
+            study.ask("POST", &of_export, json!({})).await,
+            study.story.ask("POST", &sync, token, Value::Null).await,
+            study.story.ask("GET", &raw, token, Value::Null).await,
+        ] {
+            assert_eq!(answer.error().0, 404);
+            let message = answer.body["message"].as_str().expect("a text");
+            assert!(message.starts_with(&format!("there is no such data type{hint}")), "{message}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn paths_are_matched_to_the_letter() {
     let study = Study::begin().await;
     for path in [

@@ -33,6 +33,8 @@ pub struct Fleet {
     pub(super) client: ServiceClient,
     pub(super) tally: Arc<Tally>,
     connections: Arc<Semaphore>,
+    /// Syncs that are drawn at a time. More would take memory and no less time, and nothing ends what is being drawn.
+    drawings: Arc<Semaphore>,
     /// Code of the study, once it is known.
     group: Arc<OnceCell<Arc<str>>>,
     begin: Instant,
@@ -49,6 +51,7 @@ impl Fleet {
         let client = ServiceClient::new(&config, tally.clone())?;
         Ok(Self {
             connections: Arc::new(Semaphore::new(connections)),
+            drawings: Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(1, usize::from))),
             group: Arc::default(),
             config: Arc::new(config),
             clock,
@@ -184,7 +187,7 @@ impl Fleet {
                     if *stop.borrow() {
                         break;
                     }
-                    if fleet.send_window(&session, window).await? {
+                    if fleet.send_past(&session, window, &stop).await? {
                         fleet.tally.record_window();
                     }
                 }
@@ -193,6 +196,25 @@ impl Fleet {
         }
         finish(tasks).await?;
         Ok(total as u64)
+    }
+
+    /// As [`Fleet::send_window`], but that nothing is drawn for a fleet that is stopped.
+    async fn send_past(
+        &self,
+        session: &Session,
+        window: Window,
+        stop: &watch::Receiver<bool>,
+    ) -> Result<bool, BraceletError> {
+        let drawn = async {
+            let connection = self.connections.acquire().await?;
+            Ok::<_, BraceletError>((connection, self.build(&session.patient, window).await?))
+        };
+        let (_connection, body) = tokio::select! {
+            biased;
+            () = stopped(stop.clone()) => return Ok(false),
+            drawn = drawn => drawn?,
+        };
+        Ok(self.send_body(session, body, None).await)
     }
 
     /// Builds and sends one sync when a connection is free. A failure is counted and reported; the fleet goes on. Whether
@@ -211,9 +233,14 @@ impl Fleet {
         due: Option<Instant>,
     ) -> Result<bool, BraceletError> {
         let body = self.build(&session.patient, window).await?;
+        Ok(self.send_body(session, body, due).await)
+    }
+
+    /// Sends what was built, if there is anything to send.
+    async fn send_body(&self, session: &Session, body: Option<Body>, due: Option<Instant>) -> bool {
         let Some(body) = body else {
             self.progress.advance(1);
-            return Ok(true);
+            return true;
         };
         let sent = session.send(&self.client, &body.payload).await;
         let is_done = matches!(&sent, Ok(answer) if answer.status.is_success());
@@ -228,7 +255,7 @@ impl Fleet {
             Err(error) => self.count_failure(&error),
         }
         self.progress.advance(1);
-        Ok(is_done)
+        is_done
     }
 
     fn count_failure(&self, error: &BraceletError) {
@@ -243,8 +270,10 @@ impl Fleet {
     async fn build(&self, patient: &Patient, window: Window) -> Result<Option<Body>, BraceletError> {
         let config = self.config.clone();
         let patient = patient.clone();
+        let drawing = self.drawings.clone().acquire_owned().await?;
         // Drawing waveforms takes long, and no answer would be read meanwhile.
         tokio::task::spawn_blocking(move || {
+            let _drawing = drawing;
             let sync = SyncBody::new(&patient, window, &config.data_types, &config.rates)?;
             if sync.is_empty() {
                 return Ok(None);

@@ -8,7 +8,7 @@ use store::{Counts, SyncId, SyncOutcome};
 use vitals::content_hash::{ContentHash, SyncZone};
 use vitals::intake::{Batch, Intake, Rejection};
 use vitals::registry::DataType;
-use vitals::zone::{ZoneName, is_known_zone};
+use vitals::zone::{ZoneName, known_zone};
 
 use crate::core::checks::note;
 use crate::core::error::{PlatformError, Result};
@@ -142,10 +142,8 @@ impl Receipt {
 /// Returns the zone that a sync names, or else the patient's, or else UTC.
 pub fn zone_of(caller: &HealthCaller, named: Option<String>) -> Result<ZoneName> {
     if let Some(name) = named {
-        if !is_known_zone(&name) {
-            return Err(PlatformError::invalid("time_zone", "is not a known IANA time zone"));
-        }
-        return Ok(name.into());
+        let unknown = || PlatformError::invalid("time_zone", "is not a known IANA time zone such as Europe/Zurich");
+        return known_zone(&name).map(ZoneName::from).ok_or_else(unknown);
     }
     Ok(caller.intake.time_zone.clone().unwrap_or_else(|| "UTC".to_owned()).into())
 }

@@ -15,7 +15,7 @@ use crate::identity::accounts::email_taken;
 use crate::identity::login::{clean_voucher, words_of_person};
 use crate::identity::new_password::check_new_password;
 use crate::people::People;
-use crate::people::profile::check_profile;
+use crate::people::profile::{check_profile, spelled};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// Number of times that codes are drawn again when one is taken.
@@ -209,7 +209,7 @@ impl People {
             uuid: patient.uuid.clone(),
             record_id: patient.record_id.clone(),
             customer_code: None,
-            profile: new.profile,
+            profile: spelled(new.profile),
             at_ms: now_ms,
         };
         let user = User::Patient(patient.uuid.clone());

@@ -233,7 +233,7 @@ impl People {
             let put = HealthChange::ChangePatient {
                 uuid: uuid.clone(),
                 record_id: patient.record_id,
-                profile: change.profile.clone(),
+                profile: spelled(change.profile.clone()),
                 removed: change.removed.iter().filter_map(|removed| removed.of_body()).collect(),
                 at_ms: now_ms,
             };
@@ -284,6 +284,12 @@ impl People {
     }
 }
 
+/// Returns a body with the name of its time zone as the tables spell it, which other programs know alone.
+pub(crate) fn spelled(profile: Profile) -> Profile {
+    let time_zone = profile.time_zone.as_deref().and_then(vitals::zone::known_zone).map(str::to_owned);
+    Profile { time_zone, ..profile }
+}
+
 /// Notes what is not valid of a body, by field. `today` bounds the birthday.
 pub(crate) fn check_profile(profile: &Profile, today: Date, errors: &mut FieldFaults) {
     if let Some(birthday) = &profile.birthday {
@@ -305,7 +311,7 @@ pub(crate) fn check_profile(profile: &Profile, today: Date, errors: &mut FieldFa
     if profile.hair_density.is_some_and(|density| !(1..=4).contains(&density)) {
         note(errors, "hair_density", "must be 1 to 4");
     }
-    if profile.time_zone.as_deref().is_some_and(|zone| !vitals::zone::is_known_zone(zone)) {
+    if profile.time_zone.as_deref().is_some_and(|zone| vitals::zone::known_zone(zone).is_none()) {
         note(errors, "time_zone", "must be an IANA time zone such as Europe/Zurich");
     }
 }

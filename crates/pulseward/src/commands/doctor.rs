@@ -106,6 +106,7 @@ impl Doctor {
             "damaged_files": 0,
             "page_checksums": database_files::checksums_json(&files),
             "damaged_logs": database_files::logs_json(&files),
+            "time_zone_tables": vitals::zone::tables_version(),
             "put_aside": put_aside.iter().map(job_json).collect::<Vec<Value>>(),
         });
         if self.verify {

@@ -15,8 +15,9 @@ use http_body_util::BodyExt as _;
 use runtime::Instant;
 use tokio::sync::Semaphore;
 
-/// The most that is read for nothing, bytes: more than a client sends before it looks up, and no gift to one that never ends.
-const MOST_BYTES: u64 = 8 << 20;
+/// The most that is read for nothing, bytes: twice the largest upload of the default settings, so that who sends one that is too
+/// large sees why, and no gift to one that never ends.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// Bodies that are read for nothing at the same time. Beyond these a connection just closes, so that refusing stays cheap
 /// however many are refused.

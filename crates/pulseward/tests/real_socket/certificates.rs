@@ -15,11 +15,20 @@ impl Certificate {
     /// Makes one for a name as certificates write it, such as `DNS:study.example`. `None`, after saying so loudly, where the
     /// command that makes it is not there.
     pub fn make(folder: &Path, name: &str) -> Option<Self> {
+        Self::with_constraints(folder, name, "CA:FALSE")
+    }
+
+    /// The same, as the command makes it when nothing is said of what the certificate is for: that of an authority.
+    pub fn of_an_authority(folder: &Path, name: &str) -> Option<Self> {
+        Self::with_constraints(folder, name, "CA:TRUE")
+    }
+
+    fn with_constraints(folder: &Path, name: &str, constraints: &str) -> Option<Self> {
         let (file, key) = (folder.join("cert.pem"), folder.join("key.pem"));
         let made = Command::new("openssl")
             .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1"])
             .args(["-subj", "/CN=Certificate of a test", "-addext", &format!("subjectAltName={name}")])
-            .args(["-addext", "basicConstraints=critical,CA:FALSE", "-keyout"])
+            .args(["-addext", &format!("basicConstraints=critical,{constraints}"), "-keyout"])
             .arg(&key)
             .arg("-out")
             .arg(&file)

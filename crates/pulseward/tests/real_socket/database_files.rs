@@ -111,4 +111,6 @@ async fn database_without_page_checksums_is_named_and_gets_them_while_the_servic
     assert!(service.wait().success());
     let (status, report) = doctor(data.path(), &["--verify"]);
     assert_eq!((status, &report["page_checksums"]), (Some(0), &expected), "{report}");
+    let version = report["time_zone_tables"].as_str().unwrap();
+    assert!(version.starts_with("20"), "the version of the tables of time zones: {version}");
 }

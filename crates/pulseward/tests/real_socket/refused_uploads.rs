@@ -12,15 +12,15 @@ const BODY_BYTES: usize = 5_000_000;
 const TRIES: usize = 20;
 
 /// Sends a request whole and only then looks for the answer, as simple clients do. `Err` where they would give up.
-fn status_of(service: &Service, target: &str, headers: &str) -> std::io::Result<u16> {
+fn status_of(service: &Service, target: &str, headers: &str, bytes: usize) -> std::io::Result<u16> {
     let mut client = TcpStream::connect(service.address())?;
     client.set_read_timeout(Some(Duration::from_secs(20)))?;
     let head = format!(
-        "POST {target} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {BODY_BYTES}\r\n{headers}\r\n",
+        "POST {target} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {bytes}\r\n{headers}\r\n",
         service.address()
     );
     client.write_all(head.as_bytes())?;
-    for piece in vec![b' '; BODY_BYTES].chunks(64 << 10) {
+    for piece in vec![b' '; bytes].chunks(64 << 10) {
         client.write_all(piece)?;
     }
     let mut answer = [0; 12];
@@ -42,7 +42,7 @@ fn begun_upload(service: &Service, token: &str) -> TcpStream {
         client.write_all(head.as_bytes()).unwrap();
         for _ in 0..10 {
             std::thread::sleep(Duration::from_millis(50));
-            if status_of(service, "/users/login", "").ok() == Some(503) {
+            if status_of(service, "/users/login", "", BODY_BYTES).ok() == Some(503) {
                 return client;
             }
         }
@@ -70,8 +70,22 @@ async fn who_sends_a_large_body_that_is_refused_early_sees_the_status() {
     ];
     for (what, service, target, headers, status) in refusals {
         for attempt in 1..=TRIES {
-            let seen = status_of(service, target, headers);
+            let seen = status_of(service, target, headers, BODY_BYTES);
             assert_eq!(seen.ok(), Some(status), "{what}, try {attempt}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_sends_the_largest_upload_or_one_that_is_too_large_sees_the_status() {
+    let folder = tempdir().unwrap();
+    let service = Service::start(folder.path());
+    let researcher = Researcher::new(folder.path(), &service.url).await;
+    let token = format!("Authorization: Bearer {}\r\n", researcher.enrol().await.token);
+    for (headers, bytes, status) in [("", 32 << 20, 401), (token.as_str(), 40 << 20, 413)] {
+        for attempt in 1..=3 {
+            let seen = status_of(&service, "/health/v1/sync", headers, bytes);
+            assert_eq!(seen.ok(), Some(status), "{bytes} bytes, try {attempt}");
         }
     }
 }

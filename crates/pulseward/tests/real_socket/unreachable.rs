@@ -104,6 +104,18 @@ async fn certificate_that_nobody_vouches_for_is_reported_and_ca_file_vouches() {
 }
 
 #[test]
+fn certificate_of_an_authority_is_refused_with_what_to_do() {
+    let folder = tempdir().unwrap();
+    let Some(certificate) = Certificate::of_an_authority(folder.path(), "IP:127.0.0.1") else { return };
+    let [file, key] = [&certificate.file, &certificate.key].map(|path| path.to_str().unwrap());
+    let service = Service::start_with(&folder.path().join("data"), &["--tls-cert", file, "--tls-key", key]);
+    for command in commands(folder.path()) {
+        let said = failed_soon(&with(&command, &["--url", &service.url, "--ca-file", file]));
+        assert!(said.contains("CaUsedAsEndEntity") && said.contains("CA:FALSE"), "{said}");
+    }
+}
+
+#[test]
 fn command_that_waits_for_an_answer_ends_at_once_when_asked_to() {
     let folder = tempdir().unwrap();
     let url = something_else(None);

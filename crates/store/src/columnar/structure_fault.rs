@@ -23,7 +23,9 @@ impl fmt::Display for StructureFault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StructureFault::UnknownColumn(column) => write!(formatter, "unknown column {column}"),
-            StructureFault::WrongKind(column) => write!(formatter, "column {column} is of the wrong kind"),
+            StructureFault::WrongKind(column) => {
+                write!(formatter, "column {column} has an Arrow type that it cannot be read from")
+            }
             StructureFault::RepeatedColumn(column) => write!(formatter, "column {column} is there twice"),
             StructureFault::NoTimestamp => write!(formatter, "column {TIMESTAMP} is missing"),
             StructureFault::UnknownZone(zone) => write!(formatter, "unknown time zone {zone}"),

@@ -8,7 +8,7 @@ use arrow_schema::DataType as ArrowType;
 use runtime::HashSet;
 use vitals::block::Cells;
 use vitals::registry::{Column, NULL};
-use vitals::zone::{ZoneName, ZoneRuns, is_known_zone};
+use vitals::zone::{ZoneName, ZoneRuns, known_zone};
 
 use super::faults::Faults;
 use super::schema::ZONE;
@@ -110,14 +110,14 @@ pub(super) fn read_zones(
     let text = text_reader(array).ok_or_else(|| StructureFault::WrongKind(ZONE.to_owned()))?;
     let nulls = array.logical_nulls();
     let mut zones = ZoneRuns::default();
-    let (mut run, mut run_rows) = (otherwise.clone(), 0);
+    let (mut given, mut run, mut run_rows) = (&**otherwise, otherwise.clone(), 0);
     for row in 0..rows {
         let is_null = nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
         let name = if is_null { otherwise } else { text(row) };
         // Zones come in long runs: looking the name up for each row would cost more than reading the row.
-        if *name != *run {
+        if *name != *given {
             zones.push(run, run_rows);
-            (run, run_rows) = (known_zone(name, otherwise)?, 0);
+            (given, run, run_rows) = (name, zone_named(name, otherwise)?, 0);
         }
         run_rows += 1;
     }
@@ -125,9 +125,9 @@ pub(super) fn read_zones(
     Ok(zones)
 }
 
-fn known_zone(name: &str, otherwise: &ZoneName) -> Result<ZoneName, StructureFault> {
+fn zone_named(name: &str, otherwise: &ZoneName) -> Result<ZoneName, StructureFault> {
     if *name == **otherwise {
         return Ok(otherwise.clone());
     }
-    if is_known_zone(name) { Ok(name.into()) } else { Err(StructureFault::UnknownZone(name.to_owned())) }
+    known_zone(name).map(ZoneName::from).ok_or_else(|| StructureFault::UnknownZone(name.to_owned()))
 }

@@ -18,6 +18,9 @@ use super::silent::SilentProxy;
 static CLUSTER: OnceLock<Result<Cluster, PostgresError>> = OnceLock::new();
 static DATABASES: AtomicU32 = AtomicU32::new(0);
 
+/// Names the folder with the programs of another server than the installed one, which may have none of clients.
+const SERVER_PROGRAMS: &str = "PULSEWARD_TEST_POSTGRESQL";
+
 const LONGEST_START: Duration = Duration::from_mins(1);
 
 /// Starts the server, waits until standard input closes, stops it by the id in its own file, removes its folder.
@@ -55,7 +58,10 @@ pub enum PostgresError {
 }
 
 pub(super) struct Cluster {
+    /// Folder of the programs of clients.
     pub programs: PathBuf,
+    /// Folder of the programs of the server.
+    pub server_programs: PathBuf,
     /// The server's log.
     pub log: PathBuf,
     pub port: u16,
@@ -87,7 +93,21 @@ impl Postgres {
     /// # Panics
     /// When the server's own program for it fails.
     pub fn dump(&self) -> String {
-        self.dumped(&["--data-only", "--inserts"])
+        // Not by `pg_dump`, which reads no server that is newer than itself.
+        const EACH_TABLE: &str = "SELECT format('SELECT row_to_json(t) FROM %I t', tablename) FROM pg_tables
+            WHERE schemaname = 'public'\\gexec";
+        let mut psql = Command::new(Self::cluster().programs.join("psql"))
+            .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", &self.url])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("psql: {error}"));
+        // The command at the end of the statement is read from a script alone.
+        psql.stdin.take().map(|mut script| script.write_all(EACH_TABLE.as_bytes()));
+        let dumped = psql.wait_with_output().unwrap_or_else(|error| panic!("psql: {error}"));
+        assert!(dumped.status.success(), "{}", String::from_utf8_lossy(&dumped.stderr));
+        String::from_utf8_lossy(&dumped.stdout).into_owned()
     }
 
     /// Everything that makes the database again, as statements: tables, indexes, rows.
@@ -95,10 +115,7 @@ impl Postgres {
     /// # Panics
     /// When the server's own program for it fails.
     pub fn statements_of_all(&self) -> String {
-        self.dumped(&["--inserts", "--no-owner", "--no-privileges"])
-    }
-
-    fn dumped(&self, options: &[&str]) -> String {
+        let options = ["--inserts", "--no-owner", "--no-privileges"];
         let dumped = Command::new(Self::cluster().programs.join("pg_dump")).args(options).arg(&self.url).output();
         let dumped = dumped.unwrap_or_else(|error| panic!("pg_dump: {error}"));
         assert!(dumped.status.success(), "{}", String::from_utf8_lossy(&dumped.stderr));
@@ -246,8 +263,9 @@ impl Cluster {
     /// Starts a server with some options more.
     pub(super) fn start(more_options: &str) -> Result<Self, PostgresError> {
         let programs = find_programs().ok_or(PostgresError::NotInstalled)?;
+        let server_programs = std::env::var_os(SERVER_PROGRAMS).map_or_else(|| programs.clone(), PathBuf::from);
         let folder = make_folder()?;
-        let initdb = as_server_user(&programs.join("initdb"))
+        let initdb = as_server_user(&server_programs.join("initdb"))
             .args(["-A", "trust", "-U", "pulseward", "-E", "UTF8", "--no-locale", "--no-sync"])
             // As the guide for operators asks: without them a damaged page can hide rows.
             .args(["--data-checksums", "-D"])
@@ -262,7 +280,7 @@ impl Cluster {
         );
         let mut watch = as_server_user(Path::new("/bin/sh"))
             .args(["-c", WATCH, "watch"])
-            .arg(&programs)
+            .arg(&server_programs)
             .arg(&folder)
             .arg(options)
             .stdin(Stdio::piped())
@@ -281,7 +299,7 @@ impl Cluster {
             std::thread::sleep(Duration::from_millis(20));
         }
         watched.flush().map_err(|error| failed("sh", error))?;
-        Ok(Cluster { programs, log: folder.join("log"), port, _watched: watched })
+        Ok(Cluster { programs, server_programs, log: folder.join("log"), port, _watched: watched })
     }
 
     pub(super) fn fresh_database(&self) -> Result<Postgres, PostgresError> {
@@ -313,7 +331,7 @@ pub(super) fn url_of(port: u16, database: &str) -> String {
     format!("postgres://pulseward@127.0.0.1:{port}/{database}?sslmode=disable")
 }
 
-/// Returns the folder of the newest server's programs.
+/// Returns the folder of the programs of the newest version that is installed.
 fn find_programs() -> Option<PathBuf> {
     let installed = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = installed.map(|version| version.path().join("bin")).collect();

@@ -126,7 +126,7 @@ impl OwnServer {
 
     fn control(&self, arguments: &[&str]) {
         // The server keeps what it inherits open, so nothing may be a pipe that somebody reads to its end.
-        let ended = as_server_user(&self.cluster.programs.join("pg_ctl"))
+        let ended = as_server_user(&self.cluster.server_programs.join("pg_ctl"))
             .args(arguments)
             .arg("-D")
             .arg(self.folder().join("data"))

@@ -60,7 +60,7 @@ impl DataType {
     }
 
     /// Returns the names of all types.
-    pub fn names() -> impl Iterator<Item = &'static str> {
+    pub fn names() -> impl Iterator<Item = &'static str> + Clone {
         Self::ALL.into_iter().map(DataType::name)
     }
 

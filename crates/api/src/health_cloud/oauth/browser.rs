@@ -17,7 +17,7 @@ const LENGTH: usize = 43;
 pub(super) struct Browser {
     /// Identity that its forms are sealed for.
     pub id: String,
-    /// Whether it does not have the cookie yet.
+    /// True when it does not have the cookie yet.
     is_new: bool,
     secure: bool,
 }

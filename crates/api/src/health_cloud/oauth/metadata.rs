@@ -67,7 +67,7 @@ struct Metadata {
     /// Ways in which a client authenticates to introspect tokens.
     #[schema(example = json!(["client_secret_basic", "client_secret_post"]))]
     introspection_endpoint_auth_methods_supported: [&'static str; 2],
-    /// Whether redirects name the issuer (RFC 9207).
+    /// True when redirects name the issuer (RFC 9207).
     #[schema(example = true)]
     authorization_response_iss_parameter_supported: bool,
 }

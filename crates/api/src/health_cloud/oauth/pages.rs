@@ -32,7 +32,7 @@ pub(super) struct LoginTry<'a> {
     pub wrong: Option<&'a str>,
     /// The name that was typed.
     pub name: &'a str,
-    /// Whether a new password has to be chosen.
+    /// True when a new password has to be chosen.
     pub choose_password: bool,
 }
 

@@ -176,7 +176,7 @@ async fn revoke(
 /// Introspection of a token. Everything but `active` is left out when the token is not valid.
 #[derive(Serialize, utoipa::ToSchema)]
 struct Introspection {
-    /// Whether the token is good.
+    /// True when the token is good.
     #[schema(example = true)]
     active: bool,
     /// Scopes, separated by blanks.

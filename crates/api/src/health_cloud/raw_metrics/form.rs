@@ -55,7 +55,7 @@ impl Form {
         best.map(|(_, form)| form).ok_or(ApiError::Particular {
             status: StatusCode::NOT_ACCEPTABLE,
             code: "not_acceptable",
-            message: "the answer can be JSON, CSV, an Arrow stream or Parquet",
+            message: "the answer can be JSON, CSV, an Arrow stream or Parquet".into(),
         })
     }
 

@@ -13,12 +13,12 @@ use platform::PlatformError;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vitals::block::Block;
-use vitals::registry::DataType;
 
 use self::form::{Form, Writer};
 use crate::error::{ErrorBody, Result, broken_off};
 use crate::extract::HealthCall;
 use crate::parameters::Parameters;
+use crate::path_type::data_type_of_path;
 use crate::state::ApiState;
 
 /// Returns the routes.
@@ -51,7 +51,7 @@ async fn raw_metrics(
     headers: HeaderMap,
 ) -> Result<Response> {
     let patient = caller.readable()?;
-    let data_type = DataType::from_name(&data_type).ok_or(PlatformError::NotFound("raw metric type"))?;
+    let data_type = data_type_of_path(&data_type, "raw_metric_type_not_found")?;
     let zone = caller.intake.time_zone.as_deref().unwrap_or("UTC");
     let present = range::Present { now_ms: state.platform.core.now_ms(), zone };
     let range = range::read(data_type, &parameters, &present)?;

@@ -13,7 +13,7 @@ pub(super) mod scratch;
 use std::fmt;
 
 use platform::ingest::{DeviceReport, SyncBody, TypeBatches};
-use platform::{alternatives, integer_of};
+use platform::integer_of;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -24,6 +24,7 @@ pub(crate) use place::BodyError;
 use place::Place;
 
 use super::columns::RowsSeed;
+use crate::body::unknown::meant;
 use crate::body::{place_of, with_f64_numbers, without_mark};
 use crate::load::Room;
 use store::SerialNumber;
@@ -73,12 +74,20 @@ fn read_numbers(bytes: &[u8], room: &Room) -> Result<SyncBody, BodyError> {
         match place.fault.into_inner() {
             Some((place, message)) => BodyError::Structure { place, message },
             None if error.is_data() => match place.at.into_inner() {
-                Some(place) => BodyError::Structure { place, message: "is of the wrong kind".to_owned() },
+                Some(place) => BodyError::Structure { place, message: wanted(&error) },
                 None => BodyError::Structure { place: "body".to_owned(), message: "must be a JSON object".to_owned() },
             },
             None => BodyError::Syntax(place_of(&error)),
         }
     })
+}
+
+/// Returns what the reader of a value says that it must be.
+fn wanted(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let expected = text.split_once(", expected ").map(|(_, expected)| expected);
+    let expected = expected.map(|text| text.rsplit_once(" at line ").map_or(text, |(expected, _)| expected));
+    expected.map_or_else(|| "cannot be read".to_owned(), |expected| format!("must be {expected}"))
 }
 
 /// Returns whether brackets outside texts are nested deeper than is read.
@@ -99,6 +108,11 @@ fn is_nested_too_deeply(bytes: &[u8]) -> bool {
     }
     false
 }
+
+/// Fields of a sync.
+const FIELDS: [&str; 4] = ["sync_id", "time_zone", "device", "data"];
+/// Fields of what a sync says of its bracelet.
+const FIELDS_OF_DEVICE: [&str; 4] = ["serial_number", "device_type", "firmware_version", "battery_level"];
 
 struct BodySeed<'place> {
     place: &'place Place,
@@ -135,7 +149,10 @@ impl<'de> Visitor<'de> for BodySeed<'_> {
                     body.data = map.next_value_seed(DataSeed { place: self.place })?;
                     self.place.leave();
                 }
-                _ => return Err(self.place.fail(key, "is not a field of a sync")),
+                _ => {
+                    let message = format!("is not a field of a sync{}", meant(&key, FIELDS.into_iter()));
+                    return Err(self.place.fail(key, &message));
+                }
             }
             seen.push(key);
         }
@@ -187,7 +204,10 @@ impl BodySeed<'_> {
                     let level = integer_of(&value).ok_or_else(|| self.place.fail(place, "must be an integer"))?;
                     battery_level = Some(level);
                 }
-                _ => return Err(self.place.fail("device", format!("has no field {name}"))),
+                _ => {
+                    let message = format!("is not a field of a device{}", meant(&name, FIELDS_OF_DEVICE.into_iter()));
+                    return Err(self.place.fail(place, &message));
+                }
             }
         }
         let serial_number: String =
@@ -220,8 +240,7 @@ impl<'de> Visitor<'de> for DataSeed<'_> {
         let mut types: Vec<TypeBatches> = Vec::new();
         while let Some(name) = map.next_key_seed(NameSeed)? {
             let Some(data_type) = DataType::from_name(&name) else {
-                let known = alternatives(DataType::names());
-                let message = format!("is not a data type: must be {known}");
+                let message = format!("is not a data type{}", meant(&name, DataType::names()));
                 return Err(self.place.fail(format!("data.{name}"), &message));
             };
             if types.iter().any(|one| one.data_type == data_type) {

@@ -23,7 +23,7 @@ impl ColumnPlace<'_> {
     }
 
     pub(super) fn wrong_kind<E: Error>(&self) -> E {
-        self.fail("is of the wrong kind")
+        self.fail("must be a value of this column, null, or an array of such")
     }
 
     /// Returns the most elements that the array may have: as many as the first array of the object, or as one sync may

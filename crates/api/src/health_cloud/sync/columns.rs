@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use platform::alternatives;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use vitals::block::Cells;
@@ -19,6 +18,7 @@ use super::column_place::ColumnPlace;
 use super::passed_over::PassedOver;
 use super::rows::{RowCollector, TIME_COLUMN, bytes_of_cell, bytes_of_faults, faults_of};
 use super::times::{TimeField, TimeSeed};
+use crate::body::unknown::meant;
 
 /// A block of fewer rows is gathered like single rows. A batch has a vector for each column that there is, which for a
 /// row or two would be fifty times the memory of their text.
@@ -41,7 +41,7 @@ struct ObjectSeed<'rows, 'place> {
     place: &'place Place,
     /// Rows that came one by one or a few at a time and are not a batch yet.
     rows: &'rows mut RowCollector,
-    /// Whether it is in an array, where an object can be a row that lacks its time.
+    /// True when it is in an array, where an object can be a row that lacks its time.
     in_array: bool,
 }
 
@@ -131,8 +131,9 @@ impl<'de> Visitor<'de> for ObjectSeed<'_, '_> {
                 name => {
                     // An unknown column is refused and not skipped: a typo would silently lose a signal for good.
                     let Some(index) = self.data_type.column_index(name) else {
-                        let known = alternatives(self.data_type.columns().iter().map(|column| column.name));
-                        return Err(self.fail(name, &format!("is not a column of this type: must be {known}")));
+                        let columns = self.data_type.columns().iter().map(|column| column.name);
+                        let known = columns.chain(["timestamp", "start", "rate_hz"]);
+                        return Err(self.fail(name, &format!("is not a column of this type{}", meant(name, known))));
                     };
                     if fields.columns.iter().any(|(column, _)| *column == index) {
                         return Err(self.fail(name, "is given twice"));

@@ -29,7 +29,6 @@ use serde::Serialize;
 use tracing::Instrument as _;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use vitals::registry::DataType;
 
 use self::body::BodyError;
 use self::encoding::ExpandError;
@@ -39,6 +38,7 @@ use crate::error::{ApiError, ErrorBody, Result};
 use crate::extract::HealthCall;
 use crate::load::Room;
 use crate::parameters::Parameters;
+use crate::path_type::data_type_of_path;
 use crate::state::ApiState;
 use store::SerialNumber;
 
@@ -207,8 +207,7 @@ async fn sync_arrow(
 ) -> Result<Json<SyncAnswer>> {
     let (Parts { headers, .. }, sent) = request.into_parts();
     caller.require(SYNC)?;
-    // In the path the type is part of the address, so an unknown one is 404; in a body it is 422.
-    let data_type = DataType::from_name(&data_type).ok_or(PlatformError::NotFound("data type"))?;
+    let data_type = data_type_of_path(&data_type, "data_type_not_found")?;
     // Some clients of Arrow know no media type for it and send plain bytes.
     require_content_type(&headers, &[ARROW_STREAM, "application/octet-stream"], ARROW_STREAM)?;
     let purpose = Purpose::read(&parameters)?;
@@ -284,9 +283,12 @@ fn require_content_type(headers: &HeaderMap, accepted: &[&str], named: &'static 
 impl From<BodyError> for ApiError {
     fn from(error: BodyError) -> Self {
         match error {
-            BodyError::Structure { place, message } => PlatformError::invalid(&short(place), short(message)).into(),
+            BodyError::Structure { place, message } => {
+                PlatformError::invalid(&short(place, LONGEST_PLACE), short(message, LONGEST_MESSAGE)).into()
+            }
             BodyError::Syntax(_) | BodyError::NotArrow(_) => {
-                PlatformError::Malformed { code: "malformed_body", message: short(error.to_string()) }.into()
+                PlatformError::Malformed { code: "malformed_body", message: short(error.to_string(), LONGEST_PLACE) }
+                    .into()
             }
             BodyError::NoRoom(no_room) => no_room.into(),
         }
@@ -294,10 +296,13 @@ impl From<BodyError> for ApiError {
 }
 
 /// What a body says of itself, such as the name of a column that there is not, can be as long as the body. An answer
-/// repeats no more than this of it.
-fn short(mut text: String) -> String {
-    const LONGEST: usize = 300;
-    if let Some((end, _)) = text.char_indices().nth(LONGEST) {
+/// repeats no more than this of it, in characters.
+const LONGEST_PLACE: usize = 300;
+/// Characters of a message, which can list the columns of a type.
+const LONGEST_MESSAGE: usize = 2000;
+
+fn short(mut text: String, longest: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(longest) {
         text.truncate(end);
         text.push('…');
     }

@@ -21,7 +21,7 @@ impl<'place> PassedOver<'place> {
     }
 
     fn wrong_kind<E: serde::de::Error>(&self) -> E {
-        self.place.fail(format!("data.{}.date", self.data_type.name()), "is of the wrong kind")
+        self.place.fail(format!("data.{}.date", self.data_type.name()), "must be a date or an array of dates")
     }
 }
 

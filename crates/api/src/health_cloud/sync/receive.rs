@@ -36,7 +36,7 @@ where
     let encoding = Encoding::of(headers.get(CONTENT_ENCODING)).ok_or(ApiError::Particular {
         status: StatusCode::UNSUPPORTED_MEDIA_TYPE,
         code: "unsupported_encoding",
-        message: "the Content-Encoding must be gzip, zstd or identity",
+        message: "the Content-Encoding must be gzip, zstd or identity".into(),
     })?;
     let announced = sent.size_hint().lower();
     // Refused on its word, before a byte of it is received; who announces nothing is stopped at the limit.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-use vitals::zone::ZoneName;
+use vitals::zone::{ZoneName, local_text};
 
 use super::archive::WrittenEntry;
 use super::request::{ArchiveCompression, ArchiveFormat, ExportRequest};
@@ -99,10 +99,4 @@ pub(super) fn manifest(
     let mut text = serde_json::to_vec_pretty(&manifest).map_err(|error| PlatformError::Internal(error.to_string()))?;
     text.push(b'\n');
     Ok(text)
-}
-
-/// Returns a local date and time with milliseconds.
-fn local_text(local_ms: i64) -> String {
-    let time = vitals::zone::timestamp_of(local_ms.saturating_mul(1000));
-    format!("{:.3}", jiff::tz::Offset::UTC.to_datetime(time))
 }

@@ -161,7 +161,7 @@ fn nested_columns_are_refused_before_they_are_decoded() {
     let stream = stream_of(vec![("timestamp", times), ("quality", Arc::new(lists))]);
     let refused = BodyError::Structure {
         place: "data.sleep.quality".to_owned(),
-        message: "column quality is of the wrong kind".to_owned(),
+        message: "column quality has an Arrow type that it cannot be read from".to_owned(),
     };
     assert_eq!(sleep(&stream).unwrap_err(), refused);
 }

@@ -158,7 +158,29 @@ fn missing_and_unknown_names_are_named_with_what_there_is() {
         (r#"{"data": {"ppg1": [{"start": 1, "ppg": [5]}]}}"#, "data.ppg1.rate_hz", "is missing: start needs it"),
         (r#"{"data": {"ppg1": [{"rate_hz": 25, "ppg": [5]}]}}"#, "data.ppg1.start", "is missing: rate_hz needs it"),
         (r#"{"data": {"mood": []}}"#, "data.mood", "is not a data type: must be activity, "),
-        (r#"{"data": {"activity": {"bmp": [61]}}}"#, "data.activity.bmp", "is not a column of this type: must be "),
+        (
+            r#"{"data": {"activity": {"bmp": [61]}}}"#,
+            "data.activity.bmp",
+            "is not a column of this type; did you mean bpm?",
+        ),
+        (r#"{"data": {"activity": {"mood": [61]}}}"#, "data.activity.mood", "is not a column of this type: must be "),
+        (
+            r#"{"data": {"activity": {"nibp_diastolic_combin": [61]}}}"#,
+            "data.activity.nibp_diastolic_combin",
+            "is not a column of this type; did you mean nibp_diastolic_combine?",
+        ),
+        (
+            r#"{"data": {"ppg1": [{"ratehz": 25}]}}"#,
+            "data.ppg1.ratehz",
+            "is not a column of this type; did you mean rate_hz?",
+        ),
+        (r#"{"devise": {}, "data": {}}"#, "devise", "is not a field of a sync; did you mean device?"),
+        (r#"{"rows": {}, "data": {}}"#, "rows", "is not a field of a sync: must be sync_id, time_zone, device or data"),
+        (
+            r#"{"device": {"serial_numbr": "a"}, "data": {}}"#,
+            "device.serial_numbr",
+            "is not a field of a device; did you mean serial_number?",
+        ),
     ] {
         let (at, reason) = structure(text);
         assert_eq!(at, place, "{text}");
@@ -196,7 +218,10 @@ fn nothing_is_reported_in_the_words_of_the_parser() {
         Ok(body) => panic!("{body:?}"),
     };
     assert_eq!(message("[]"), "body: must be a JSON object");
-    assert_eq!(message(r#"{"data": {"activity": 5}}"#), "data.activity: is of the wrong kind");
+    assert_eq!(
+        message(r#"{"data": {"activity": 5}}"#),
+        "data.activity: must be columns, blocks of columns, or rows under data.activity"
+    );
     assert_eq!(message(r#"{"data": {}, "device": 5}"#), "device: must be an object");
     assert_eq!(message(r#"{"data": {}, "sync_id": 5}"#), "sync_id: must be a text");
     assert_eq!(message("{\"data\":\n nul}"), "the body is not JSON: line 2, column 5");

@@ -14,7 +14,7 @@ const NOW = Date.parse("2025-11-20T12:00:00Z");
 const MINUTE = 60_000;
 
 function news(score: number | null, more: Partial<NewsReading> = {}): NewsReading {
-  return { score, timestamp: NOW - MINUTE, missing: [], stale: [], colour: "none", red_parameter: false, ...more };
+  return { score, timestamp: NOW - MINUTE, missing: [], low_quality: [], stale: [], colour: "none", red_parameter: false, ...more };
 }
 
 function row(name: string, more: Partial<Row> = {}): Row {
@@ -46,6 +46,8 @@ test("a score without all parts is no number, and says what it lacks", () => {
   const shown = shownNews(news(null, { missing: ["temperature", "spo2"], stale: ["blood_pressure"] }), NOW);
   assert.deepEqual([shown.score, shown.word], ["–", "No score"]);
   assert.equal(shown.note, "no temperature, SpO₂; old blood pressure");
+  const poor = shownNews(news(null, { low_quality: ["heart_rate"] }), NOW);
+  assert.equal(poor.note, "poor heart rate");
   assert.equal(shownNews(null, NOW).word, "No score");
   assert.equal(parametersText(["something_new"]), "something new");
 });

@@ -59,7 +59,7 @@ function row(name: string, more: Partial<Row> = {}): Row {
 }
 
 const score = (value: number | null, red_parameter = false): Row["news"] => ({
-  ...{ score: value, timestamp: Date.now() - MINUTE, missing: [], stale: [], colour: "none" as const },
+  ...{ score: value, timestamp: Date.now() - MINUTE, missing: [], low_quality: [], stale: [], colour: "none" as const },
   red_parameter,
 });
 

@@ -69,7 +69,7 @@ export interface NewsShown {
   risk: Risk;
   score: string;
   word: string;
-  /** What is shown under it: missing and outdated parts. */
+  /** What is shown under it: parts that are missing, poorly measured or outdated. */
   note: string;
   stale: boolean;
 }
@@ -82,6 +82,7 @@ export function shownNews(news: NewsReading | null, nowMs: number): NewsShown {
   // Without a total this would be seen nowhere else.
   if (news.score == null && news.red_parameter) notes.push("a part scores 3");
   if (news.missing.length > 0) notes.push(`no ${parametersText(news.missing)}`);
+  if (news.low_quality.length > 0) notes.push(`poor ${parametersText(news.low_quality)}`);
   if (news.stale.length > 0) notes.push(`old ${parametersText(news.stale)}`);
   return {
     risk,

@@ -21,6 +21,8 @@ export interface NewsReading {
   score: number | null;
   timestamp: number;
   missing: string[];
+  /** Measured, and too poorly to count. */
+  low_quality: string[];
   stale: string[];
   colour: NewsColour;
   red_parameter: boolean;

@@ -27,7 +27,7 @@ function row(name: string, more: Partial<Row> = {}): Row {
 
 const damaged = row("Damaged", { unreadable: true });
 const ill = row("Ill", {
-  news: { score: 12, timestamp: NOW, missing: [], stale: [], colour: "high", red_parameter: true },
+  news: { score: 12, timestamp: NOW, missing: [], low_quality: [], stale: [], colour: "high", red_parameter: true },
 });
 
 const draw = async (part: preact.ComponentChild) => {
