@@ -120,6 +120,22 @@ async fn few_rows_are_shown_as_they_are_and_waveforms_between_milliseconds() {
 }
 
 #[tokio::test]
+async fn zeros_of_spot_measurements_are_left_out_where_they_mean_no_value() {
+    let study = Study::begin().await;
+    let times: Vec<i64> = (0..4).map(|row| START_MS + row * 1000).collect();
+    let kinds = ["heart_rate", "heart_rate", "other", "other"];
+    study
+        .story
+        .sync(&study.patient, json!({"tests": {"timestamp": times, "test_type": kinds, "value": [61, 0, 0, 2]}}))
+        .await;
+    let query = format!("from={START_MS}&to={}&series[]=tests.value", START_MS + 9_000);
+    let chart = study.series(&query).await;
+    let shown: Vec<_> =
+        chart["series"].as_array().expect("series").iter().map(|one| (&one["channel"], &one["min"])).collect();
+    assert_eq!(shown, [(&json!("heart_rate"), &json!([61.0])), (&json!("other"), &json!([0.0, 2.0]))]);
+}
+
+#[tokio::test]
 async fn types_beyond_the_specification_s_are_drawn_and_counted() {
     let study = Study::begin().await;
     let start = MIDNIGHT_MS + 13 * HOUR_MS;
