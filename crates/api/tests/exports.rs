@@ -5,6 +5,8 @@ mod access;
 mod common;
 #[path = "exports/contents.rs"]
 mod contents;
+#[path = "exports/former_format.rs"]
+mod former_format;
 #[path = "exports/lake.rs"]
 mod lake;
 #[path = "exports/links.rs"]

@@ -63,8 +63,9 @@ pub use runtime::{Clock, Random};
 /// What the portal's pages need beyond the public API.
 pub mod portal {
     pub use crate::data::portal::{
-        BoardEvent, BoardListener, BoardRow, Chart, DayCompliance, Gap, GapReason, MOST_DAYS, NewsHistory, PatientDays,
-        Point, SPARK_SLOTS, Series, SeriesColumn, SeriesRequest, Spark, TypeHours, channel_name,
+        BoardEvent, BoardListener, BoardRow, Chart, DayCompliance, Gap, GapReason, LONGEST_SERIES_MS, MOST_DAYS,
+        NewsHistory, PatientDays, Point, SPARK_SLOTS, Series, SeriesColumn, SeriesRequest, Spark, TypeHours,
+        channel_name,
     };
     pub use crate::identity::portal::{
         ApiKeyView, NewPortalLogin, NewTotp, OpenedPortal, PortalCaller, PortalLogin, Presence,

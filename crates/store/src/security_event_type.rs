@@ -14,6 +14,10 @@ names! {
         LoginSucceeded = "login_succeeded",
         /// A login failed.
         LoginFailed = "login_failed",
+        /// A voucher activated nobody: it is not known, used or expired.
+        ActivationFailed = "activation_failed",
+        /// An OAuth client is not known, or its secret is not the right one.
+        ClientAuthenticationFailed = "client_authentication_failed",
         /// A second factor was set up.
         SecondFactorSet = "second_factor_set",
         /// A second factor was removed.

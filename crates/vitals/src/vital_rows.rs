@@ -5,7 +5,7 @@
 //! the patient's. A quality or a wearing state that is not given counts as good.
 
 use crate::block::{Block, Cells};
-use crate::registry::{DataType, NULL, TestKind};
+use crate::registry::{DataType, NULL};
 
 /// The lowest quality that counts as good; qualities go from 0 to 4.
 pub const GOOD_QUALITY: i32 = 2;
@@ -236,8 +236,7 @@ impl<'block> SpotRows<'block> {
         if block.data_type != DataType::Tests {
             return None;
         }
-        // The channel of a test is its kind plus one; 0 is the channel of types that have only one.
-        let kind = i32::try_from(block.channel.0 - 1).ok().and_then(TestKind::of_cell)?;
+        let kind = block.channel.test_kind()?;
         let vital = match kind.name {
             "heart_rate" => SpotVital::HeartRate,
             "respiration_rate" => SpotVital::RespirationRate,

@@ -256,7 +256,7 @@ impl Wanted {
         self.named.is_empty() || self.named.contains(field)
     }
 
-    /// True when a field that is none of the specification's is named: an answer without it stays as the specification has it.
+    /// Returns whether a field that is none of the specification's is named: an answer without it stays as the specification has it.
     fn names(&self, field: &str) -> bool {
         self.named.contains(field)
     }

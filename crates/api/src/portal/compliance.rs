@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use futures::StreamExt as _;
-use platform::portal::{PatientDays, TypeHours};
+use platform::portal::{MOST_DAYS, PatientDays, TypeHours};
 use platform::{PlatformError, Readable};
 use serde::Serialize;
 use store::GroupCode;
@@ -114,7 +114,7 @@ impl From<TypeHours> for TypeHoursBody {
 }
 
 /// Share of the heart rate of each patient that has arrived on each local day, as `/v1/patients/{uuid}/compliance/{date}`
-/// counts it. At most 92 days.
+/// counts it. At most 92 days, and a later last day, such as 9999-12-31, becomes the present day.
 #[utoipa::path(get, path = "/groups/{code}/compliance", tag = "portal", params(("code" = String, Path),
         ("from" = String, Query, description = "first day, YYYY-MM-DD"),
         ("to" = String, Query, description = "last day, YYYY-MM-DD, included")),
@@ -129,6 +129,8 @@ async fn of_group(
 ) -> Result<Response> {
     let (first, last) = (day(&parameters, "from")?, day(&parameters, "to")?);
     let platform = state.platform.clone();
+    let is_too_long = i64::from(last.0) - i64::from(first.0) >= i64::from(MOST_DAYS);
+    let last = if is_too_long { last.min(latest_day(platform.core.now_ms()).max(first)) } else { last };
     let patients = platform.data.heat_map_patients(&caller.researcher()?, &code, first, last).await?;
     let days: Vec<String> = (first.0..=last.0).map(|day| format!("\"{}\"", LocalDay(day))).collect();
     let before = format!("{{\"days\":[{}],\"patients\":[", days.join(",")).into_bytes();
@@ -157,6 +159,14 @@ async fn of_patient(
     let day = day(&parameters, "date")?;
     let (hours, types) = state.platform.data.day_by_hour(&caller.researcher()?, &uuid, day).await?;
     Ok(Json(DayHoursBody { hours, types: types.into_iter().map(TypeHoursBody::from).collect() }))
+}
+
+/// Returns the day that it is where clocks are furthest ahead.
+fn latest_day(now_ms: i64) -> LocalDay {
+    const FURTHEST_AHEAD_MS: i64 = 14 * 3_600_000;
+    const DAY_MS: i64 = 24 * 3_600_000;
+    let day = (now_ms + FURTHEST_AHEAD_MS).div_euclid(DAY_MS);
+    LocalDay(i32::try_from(day).unwrap_or(i32::MAX))
 }
 
 fn day(parameters: &Parameters, key: &'static str) -> Result<LocalDay> {

@@ -8,6 +8,7 @@ mod compliance;
 pub(crate) mod cookie;
 mod keys;
 mod news;
+mod range;
 mod series;
 mod session;
 mod sessions;

@@ -2,7 +2,6 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use platform::PlatformError;
 use platform::portal::NewsHistory;
 use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
@@ -11,9 +10,11 @@ use vitals::news_timeline::NewsEntry;
 use vitals::news2::Parameter;
 
 use super::caller::PortalCall;
+use super::range;
 use crate::error::{ErrorBody, Result};
 use crate::parameters::Parameters;
 use crate::path_uuid::PathPatient;
+use crate::range_end::AskedRange;
 use crate::state::ApiState;
 
 /// Returns the routes.
@@ -82,7 +83,7 @@ impl From<NewsEntry> for NewsHistoryEntry {
 }
 
 /// Returns the history of a patient's NEWS. An entry is made when a sub-score, the total or the set of missing parts
-/// changes.
+/// changes. At most 400 days; a later end, such as 9999-12-31, is brought to the longest range.
 #[utoipa::path(get, path = "/patients/{uuid}/news", tag = "portal",
     params(("uuid" = String, Path), ("from" = i64, Query), ("to" = i64, Query)),
     security(("portal_cookie" = [])),
@@ -94,12 +95,7 @@ async fn history(
     Path(PathPatient(uuid)): Path<PathPatient>,
     parameters: Parameters,
 ) -> Result<Json<NewsHistoryBody>> {
-    let time_ms = |key| -> std::result::Result<i64, PlatformError> {
-        let time_ms = parameters.required_ms(key)?;
-        let is_time = (0..1_i64 << 43).contains(&time_ms);
-        is_time.then_some(time_ms).ok_or_else(|| PlatformError::invalid(key, "must be a time in ms"))
-    };
-    let (from_ms, to_ms) = (time_ms("from")?, time_ms("to")?);
+    let AskedRange { from_ms, to_ms } = range::read(&parameters, 0, state.platform.core.now_ms())?;
     let history = state.platform.data.news_history(&caller.researcher()?, &uuid, from_ms, to_ms).await?;
     let NewsHistory { time_zone, entries } = history;
     Ok(Json(NewsHistoryBody { time_zone, entries: entries.into_iter().map(NewsHistoryEntry::from).collect() }))

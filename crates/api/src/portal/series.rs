@@ -10,9 +10,11 @@ use utoipa_axum::routes;
 use vitals::registry::DataType;
 
 use super::caller::PortalCall;
+use super::range;
 use crate::error::{ErrorBody, Result};
 use crate::parameters::{Parameters, malformed};
 use crate::path_uuid::PathPatient;
+use crate::range_end::AskedRange;
 use crate::state::ApiState;
 
 /// Points of a series when nothing is said of them.
@@ -126,7 +128,8 @@ impl From<Gap> for GapBody {
 }
 
 /// Series for a chart: the exact lowest and highest value of each bucket of time, or the rows themselves where there are
-/// no more of them than points. Values that mean "no value" are left out.
+/// no more of them than points. Values that mean "no value" are left out. At most 400 days; a later end, such as
+/// 9999-12-31, is brought to the longest range.
 #[utoipa::path(get, path = "/patients/{uuid}/series", tag = "portal", params(("uuid" = String, Path),
         ("from" = i64, Query), ("to" = i64, Query), ("points" = Option<i64>, Query), ("series[]" = Vec<String>, Query)),
     security(("portal_cookie" = [])),
@@ -138,7 +141,7 @@ async fn series(
     Path(PathPatient(uuid)): Path<PathPatient>,
     parameters: Parameters,
 ) -> Result<Json<ChartBody>> {
-    let request = read_request(&parameters)?;
+    let request = read_request(&parameters, state.platform.core.now_ms())?;
     let chart = state.platform.data.chart(&caller.researcher()?, &uuid, &request).await?;
     let Chart { bucket_us, series, gaps } = chart;
     Ok(Json(ChartBody {
@@ -150,14 +153,9 @@ async fn series(
     }))
 }
 
-fn read_request(parameters: &Parameters) -> std::result::Result<SeriesRequest, PlatformError> {
-    /// Times beyond this are no times of samples, and could not be multiplied.
-    const FURTHEST_MS: i64 = 1 << 43;
-    let time_ms = |key| {
-        let time_ms = parameters.required_ms(key)?;
-        let is_time = (-FURTHEST_MS..FURTHEST_MS).contains(&time_ms);
-        is_time.then_some(time_ms).ok_or_else(|| PlatformError::invalid(key, "must be a time in ms"))
-    };
+fn read_request(parameters: &Parameters, now_ms: i64) -> std::result::Result<SeriesRequest, PlatformError> {
+    /// Rows may be older than 1970, and times are multiplied.
+    const EARLIEST_MS: i64 = -1 << 43;
     let points = match parameters.one("points") {
         None => POINTS,
         Some(text) => text.parse().map_err(|_| malformed("points", "must be an integer"))?,
@@ -169,7 +167,8 @@ fn read_request(parameters: &Parameters) -> std::result::Result<SeriesRequest, P
             PlatformError::invalid("series", unknown_names(&[name], known_series().iter().map(String::as_str)))
         })?);
     }
-    Ok(SeriesRequest { from_ms: time_ms("from")?, to_ms: time_ms("to")?, points, columns })
+    let AskedRange { from_ms, to_ms } = range::read(parameters, EARLIEST_MS, now_ms)?;
+    Ok(SeriesRequest { from_ms, to_ms, points, columns })
 }
 
 /// Returns the names of all columns of numbers, each of all its channels.

@@ -1,6 +1,7 @@
 //! What RFC 9700 warns of, tried one after the other.
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use store::Role;
 
 use crate::browser::{Browser, html, location, parameter, ticket};
 use crate::common::PASSWORD;
@@ -364,4 +365,37 @@ async fn a_consent_page_is_answered_once() {
             assert_eq!((answer.status.as_u16(), answer.header("location")), (403, ""), "{first}, then {again}");
         }
     }
+}
+
+#[tokio::test]
+async fn wrong_secrets_of_clients_are_written_down_without_them() {
+    let scene = Scene::begin().await;
+    let root = scene.story.key_of("root@example.org", Role::Admin).await;
+    let (client, public) = (scene.client("Diary", false).await, scene.client("Phone", true).await);
+    let guess = |id: &str| Client { id: id.to_owned(), secret: Some("pws_a guess of mallory".to_owned()) };
+    let (wrong, needless, unknown) = (guess(&client.id), guess(&public.id), guess("an id of mallory"));
+    let missing = Client { id: client.id.clone(), secret: None };
+    let grant = ("grant_type", "refresh_token");
+    for (endpoint, of) in [("token", &wrong), ("introspect", &needless), ("revoke", &unknown), ("token", &missing)] {
+        let answer = scene.call(endpoint, of, &[grant, ("refresh_token", "x"), ("token", "x")]).await;
+        assert_eq!(error(&answer), (401, "invalid_client"), "{endpoint}");
+    }
+    let events = async || {
+        let path = "/integration/v1/security/events?event_type=client_authentication_failed";
+        scene.story.get_as(path, &root).await.ok()["events"].as_array().expect("a list").clone()
+    };
+    let all = events().await;
+    let subjects: Vec<&Value> = all.iter().map(|event| &event["subject"]).collect();
+    assert_eq!(subjects, [&json!(client.id), &json!(public.id), &Value::Null], "the fourth is counted with the first");
+    assert_eq!((all[2]["name_hash"].as_str().map(str::len), &all[0]["name_hash"]), (Some(32), &Value::Null));
+    assert!(all.iter().all(|event| event["actor"].is_null() && event["count"] == 1), "{all:?}");
+    let whole = scene.story.get_as("/integration/v1/security/events", &root).await.ok().to_string();
+    assert!(!whole.contains("mallory"), "{whole}");
+
+    // What is no guess of a secret is none: a good client that has only its token wrong.
+    assert_eq!(error(&scene.refresh(&client, "pwr_wrong").await), (400, "invalid_grant"));
+    scene.story.pass_ms(60_000);
+    assert_eq!(error(&scene.call("token", &wrong, &[grant, ("refresh_token", "x")]).await), (401, "invalid_client"));
+    let later = events().await;
+    assert_eq!(later.iter().filter(|event| event["subject"] == client.id).count(), 3, "{later:?}");
 }

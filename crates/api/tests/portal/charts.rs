@@ -120,6 +120,22 @@ async fn few_rows_are_shown_as_they_are_and_waveforms_between_milliseconds() {
 }
 
 #[tokio::test]
+async fn zeros_of_spot_measurements_are_left_out_where_they_mean_no_value() {
+    let study = Study::begin().await;
+    let times: Vec<i64> = (0..4).map(|row| START_MS + row * 1000).collect();
+    let kinds = ["heart_rate", "heart_rate", "other", "other"];
+    study
+        .story
+        .sync(&study.patient, json!({"tests": {"timestamp": times, "test_type": kinds, "value": [61, 0, 0, 2]}}))
+        .await;
+    let query = format!("from={START_MS}&to={}&series[]=tests.value", START_MS + 9_000);
+    let chart = study.series(&query).await;
+    let shown: Vec<_> =
+        chart["series"].as_array().expect("series").iter().map(|one| (&one["channel"], &one["min"])).collect();
+    assert_eq!(shown, [(&json!("heart_rate"), &json!([61.0])), (&json!("other"), &json!([0.0, 2.0]))]);
+}
+
+#[tokio::test]
 async fn types_beyond_the_specification_s_are_drawn_and_counted() {
     let study = Study::begin().await;
     let start = MIDNIGHT_MS + 13 * HOUR_MS;
@@ -183,6 +199,36 @@ async fn what_cannot_be_shown_is_refused() {
     assert_eq!(eve.get(&study.story, &query).await.error(), (403, "forbidden"));
     let nobody = "/portal/api/patients/00000000-0000-4000-8000-000000000000/series?from=0&to=1&series[]=activity.bpm";
     assert_eq!(study.get(nobody).await.error(), (404, "patient_not_found"));
+}
+
+#[tokio::test]
+async fn an_end_that_means_no_end_is_taken_where_nothing_is_left_out() {
+    /// 9999-12-31T23:59:59.999Z, ms.
+    const NEVER_MS: i64 = 253_402_300_799_999;
+    const LONGEST_MS: i64 = 400 * 24 * HOUR_MS;
+    let study = Study::begin().await;
+    study.story.sync(&study.patient, json!({"activity": {"timestamp": [START_MS - MINUTE_MS], "bpm": [61]}})).await;
+    let from = START_MS - HOUR_MS;
+    let chart = study.series(&format!("from={from}&to={NEVER_MS}&series[]=activity.bpm")).await;
+    assert_eq!((&chart["to"], &chart["series"][0]["min"]), (&json!(from + LONGEST_MS), &json!([61.0])));
+    let news = format!("/portal/api/patients/{}/news", study.patient.uuid);
+    let whole = study.get(&format!("{news}?from={from}&to={}", START_MS + HOUR_MS)).await.ok();
+    assert_eq!(whole["entries"].as_array().map(Vec::len), Some(1), "{whole}");
+    assert_eq!(study.get(&format!("{news}?from={from}&to={NEVER_MS}")).await.ok(), whole);
+    let map = format!("/portal/api/groups/{}/compliance", study.group);
+    let days = study.get(&format!("{map}?from=2025-11-18&to=9999-12-31")).await.ok()["days"].clone();
+    assert_eq!(days, json!(["2025-11-18", "2025-11-19", "2025-11-20"]));
+
+    let early = START_MS - LONGEST_MS - 1;
+    let series = format!("/portal/api/patients/{}/series", study.patient.uuid);
+    for path in [
+        format!("{series}?from={early}&to={NEVER_MS}&series[]=activity.bpm"),
+        format!("{series}?from={NEVER_MS}&to={NEVER_MS}&series[]=activity.bpm"),
+        format!("{news}?from={early}&to={NEVER_MS}"),
+        format!("{map}?from=2025-08-20&to=9999-12-31"),
+    ] {
+        assert_eq!(study.get(&path).await.error(), (422, "invalid"), "a part would be left out: {path}");
+    }
 }
 
 #[tokio::test]

@@ -77,6 +77,46 @@ async fn logins_are_written_down_without_names() {
 }
 
 #[tokio::test]
+async fn vouchers_that_activate_nobody_are_written_down_without_the_voucher() {
+    let story = Story::begin().await;
+    let root = story.key_of("root@example.org", Role::Admin).await;
+    let key = story.key_of("ada@example.org", Role::Researcher).await;
+    let group = story.group(&key).await;
+    let grace = story.patient(&key, &group, json!({"email": "grace@example.org"})).await;
+    let unused = story.post_as(&format!("/integration/v1/groups/{group}/patients"), &key, Value::Null).await.ok();
+    let activate = async |code: &str| {
+        let body = json!({"code": code, "password": "a password of an hour", "email": "mallory@example.org"});
+        from_here(&story, "POST", "/users/activate", "", body).await
+    };
+    for _ in 0..2 {
+        assert_eq!(activate("NOBODYS1").await.error(), (404, "voucher_not_found"));
+    }
+    assert_eq!(activate("nobodys2 ").await.error(), (404, "voucher_not_found"));
+    assert_eq!(activate(&grace.code).await.error(), (409, "voucher_used"));
+    story.pass_ms(91 * 24 * 60 * MINUTE_MS);
+    assert_eq!(activate(&text(&unused["code"])).await.error(), (409, "voucher_expired"));
+
+    let all = story.get_as(&format!("{LOG}?event_type=activation_failed"), &root).await.ok();
+    let all = all["events"].as_array().expect("a list");
+    let shown: Vec<(&Value, &Value, &Value)> =
+        all.iter().map(|event| (&event["subject"], &event["detail"], &event["count"])).collect();
+    let (one, none) = (json!(1), Value::Null);
+    let (used, expired) = (json!(grace.uuid), unused["uuid"].clone());
+    let (used_why, expired_why) = (json!("used"), json!("expired"));
+    let mut expected = vec![(&none, &none, &one), (&none, &none, &one), (&used, &used_why, &one)];
+    // The second try of the same voucher, once its minute was over.
+    expected.extend([(&none, &none, &one), (&expired, &expired_why, &one)]);
+    assert_eq!(shown, expected);
+    let hashes: Vec<String> = all[..2].iter().map(|event| text(&event["name_hash"])).collect();
+    assert!(hashes[0] != hashes[1] && hashes.iter().all(|hash| hash.len() == 32), "{hashes:?}");
+    assert!(all.iter().all(|event| event["actor"].is_null() && event["address"] == HERE), "{all:?}");
+    let written = story.get_as(LOG, &root).await.ok().to_string().to_uppercase();
+    for secret in ["NOBODYS", &grace.code, &text(&unused["code"]), "EXAMPLE.ORG", "PASSWORD OF AN HOUR"] {
+        assert!(!written.contains(secret), "{secret}: {written}");
+    }
+}
+
+#[tokio::test]
 async fn credentials_and_resets_are_written_down() {
     let story = Story::begin().await;
     let root = story.key_of("root@example.org", Role::Admin).await;

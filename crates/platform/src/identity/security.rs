@@ -9,7 +9,8 @@ use std::time::Duration;
 use aws_lc_rs::hmac;
 use boxed_futures::boxed_futures;
 use store::{
-    ActorRole, EntityId, NewSecurityEvent, Role, SecurityEvent, SecurityEventType, SecurityQuery, User, UserId,
+    ActorRole, ClientId, EntityId, NewSecurityEvent, OauthClient, PatientId, Role, SecurityEvent, SecurityEventType,
+    SecurityQuery, User, UserId,
 };
 
 use crate::core::access::Researcher;
@@ -43,6 +44,20 @@ impl SecurityActor {
     pub fn researcher(researcher: &Researcher) -> Self {
         SecurityActor::user(&User::Account(researcher.account.clone(), researcher.role))
     }
+}
+
+/// A voucher that activates nobody.
+#[derive(Clone, Copy)]
+pub(crate) enum FailedVoucher<'voucher> {
+    /// The code, which is kept as a keyed hash.
+    Unknown(&'voucher str),
+    /// The voucher of a patient.
+    Of {
+        /// Whose it is.
+        patient: &'voucher PatientId,
+        /// `used` or `expired`.
+        reason: &'static str,
+    },
 }
 
 /// What is asked of the log.
@@ -129,6 +144,30 @@ impl Identity {
             name_hash: known.is_none().then(|| self.hash_of_name(name)),
             address: Some(address.to_owned()),
             ..NewSecurityEvent::new(SecurityEventType::LoginFailed)
+        };
+        self.note_in_numbers(event).await;
+    }
+
+    /// Notes a voucher that activated nobody: of a patient and why, or one that nobody has.
+    pub(crate) async fn note_failed_activation(&self, voucher: FailedVoucher<'_>, address: &str) {
+        let new = NewSecurityEvent::new(SecurityEventType::ActivationFailed);
+        let event = match voucher {
+            FailedVoucher::Unknown(code) => NewSecurityEvent { name_hash: Some(self.hash_of_name(code)), ..new },
+            FailedVoucher::Of { patient, reason } => {
+                let subject = Some(EntityId::from(patient));
+                NewSecurityEvent { subject, detail: Some(reason.to_owned()), ..new }
+            }
+        };
+        self.note_in_numbers(NewSecurityEvent { address: Some(address.to_owned()), ..event }).await;
+    }
+
+    /// Notes that an OAuth client did not show what it is known by, or is not known.
+    pub(crate) async fn note_failed_client(&self, id: &ClientId, known: Option<&OauthClient>, address: &str) {
+        let event = NewSecurityEvent {
+            subject: known.map(|client| EntityId::new(client.id.as_str())),
+            name_hash: known.is_none().then(|| self.hash_of_name(id.as_str())),
+            address: Some(address.to_owned()),
+            ..NewSecurityEvent::new(SecurityEventType::ClientAuthenticationFailed)
         };
         self.note_in_numbers(event).await;
     }

@@ -14,6 +14,7 @@ use crate::core::person::Person;
 use crate::identity::accounts::email_taken;
 use crate::identity::login::{clean_voucher, words_of_person};
 use crate::identity::new_password::check_new_password;
+use crate::identity::security::FailedVoucher;
 use crate::people::People;
 use crate::people::profile::{check_profile, spelled};
 
@@ -175,14 +176,17 @@ impl People {
         let email = self.check_activation(&new)?;
         let Some(patient) = self.core.users().patient_by_voucher(&code).await? else {
             self.identity.note_failed_guess(&code, address);
+            self.identity.note_failed_activation(FailedVoucher::Unknown(&code), address).await;
             return Err(PlatformError::NotFound("voucher"));
         };
         let now_ms = self.core.now_ms();
         // Used before expired: the one who has used it should hear that, and not that it was too late.
         if patient.state != PatientState::PreCreated {
-            return Err(voucher_used());
+            return Err(self.voucher_used(&patient.uuid, address).await);
         }
         if now_ms >= patient.voucher_expires_ms {
+            let failed = FailedVoucher::Of { patient: &patient.uuid, reason: "expired" };
+            self.identity.note_failed_activation(failed, address).await;
             return Err(PlatformError::Conflict { code: "voucher_expired", message: "the voucher has expired" });
         }
         // What staff has entered before stays where the patient says nothing: an app sends fields that were left blank.
@@ -220,13 +224,19 @@ impl People {
         match self.core.users().activate_patient(activation, message.clone()).await {
             Ok(true) => {}
             // Two activations of one voucher at the same time: the transaction lets the first one win.
-            Ok(false) => return Err(voucher_used()),
+            Ok(false) => return Err(self.voucher_used(&patient.uuid, address).await),
             Err(StoreError::Conflict(_)) => return Err(email_taken()),
             Err(error) => return Err(error.into()),
         }
         self.core.deliver(message).await?;
         let confirmed = self.core.users().patient(&patient.uuid).await?;
         confirmed.ok_or(PlatformError::NotFound("patient"))
+    }
+
+    /// Notes that a voucher was used before, and returns the error of it.
+    async fn voucher_used(&self, patient: &PatientId, address: &str) -> PlatformError {
+        self.identity.note_failed_activation(FailedVoucher::Of { patient, reason: "used" }, address).await;
+        PlatformError::Conflict { code: "voucher_used", message: "the voucher has been used" }
     }
 
     /// Returns the e-mail of a valid activation, as it is stored. Invalid with everything that is wrong at once.
@@ -251,10 +261,6 @@ impl People {
         }
         email
     }
-}
-
-fn voucher_used() -> PlatformError {
-    PlatformError::Conflict { code: "voucher_used", message: "the voucher has been used" }
 }
 
 pub(crate) fn check_group_texts(name: &str, description: &str) -> Result<()> {

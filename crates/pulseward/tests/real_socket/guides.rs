@@ -1,19 +1,20 @@
 //! The examples of the guides, run as they are written against a service that was started for them.
 //!
 //! Blocks of a guide run in their order in one shell, each Python block as a program of its own. The word behind a
-//! block's language says what else it is: `no-run` (it installs, builds or needs what is not here), or `yours` (what
-//! the reader puts in; the test puts in its own values for the same names).
+//! block's language says what else it is: `no-run` (it installs, builds or needs what is not here), `readers` (it needs
+//! libraries of Python and follows the blocks before it; `averages.rs` runs it), or `yours` (what the reader puts in; the
+//! test puts in its own values for the same names).
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use serde_json::{Value, json};
-use tempfile::{TempDir, tempdir};
+use tempfile::tempdir;
 
-use crate::harness::{Patient, Researcher, Service, pulseward};
+use crate::demonstration::Demonstration;
+use crate::harness::{Patient, Researcher, Service};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -24,7 +25,7 @@ fn yesterday_ms() -> i64 {
 }
 
 /// The same as a date.
-fn yesterday() -> String {
+pub fn yesterday() -> String {
     jiff::Timestamp::from_millisecond(yesterday_ms()).unwrap().strftime("%F").to_string()
 }
 
@@ -32,14 +33,14 @@ fn yesterday() -> String {
 type Yours<'value> = [(&'static str, &'value str)];
 
 /// A block of a guide.
-struct Block {
-    language: String,
-    mark: String,
-    text: String,
+pub struct Block {
+    pub language: String,
+    pub mark: String,
+    pub text: String,
 }
 
 /// The fenced blocks of a guide.
-fn blocks_of(guide: &str) -> Vec<Block> {
+pub fn blocks_of(guide: &str) -> Vec<Block> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(guide);
     let text = std::fs::read_to_string(path).unwrap();
     let mut blocks: Vec<Block> = Vec::new();
@@ -95,7 +96,7 @@ fn script_of(guide: &str, yours: &Yours) -> String {
                 }
             }
             ("python", "") => write!(script, "python3 - <<'END OF PYTHON'\n{}END OF PYTHON\n", block.text).unwrap(),
-            ("sh" | "python", "no-run") | ("ini" | "toml" | "sql" | "json" | "text", "") => {}
+            ("sh" | "python", "no-run") | ("python", "readers") | ("ini" | "toml" | "sql" | "json" | "text", "") => {}
             (language, mark) => panic!("a block of {guide} is marked `{language} {mark}`"),
         }
     }
@@ -149,7 +150,7 @@ fn answers(told: &str) -> Vec<Value> {
 }
 
 /// A patient with an hour of heart rate and beats on the day of which the guides speak.
-async fn patient_with_data(researcher: &Researcher) -> Patient {
+pub async fn patient_with_data(researcher: &Researcher) -> Patient {
     let patient = researcher.enrol().await;
     let begin_ms = yesterday_ms() + 3_200_000;
     let minutes: Vec<i64> = (0..61).map(|minute| begin_ms + minute * 60_000).collect();
@@ -244,94 +245,6 @@ async fn the_guide_for_app_developers() {
     assert_eq!(patients, 4, "the two of this test and two that are simulated");
 }
 
-/// A demonstration that has sent its history.
-struct Demonstration {
-    child: Child,
-    _data: TempDir,
-    url: String,
-    key: String,
-    group: String,
-    patient: String,
-}
-
-impl Demonstration {
-    /// Starts one, and waits until its history is there.
-    fn start() -> Self {
-        let data = tempdir().unwrap();
-        let folder = data.path().join("demo");
-        let options = ["--listen", "127.0.0.1:0", "--patients", "2", "--days", "3", "--data", folder.to_str().unwrap()];
-        let mut child = pulseward(&[&["demo"], &options[..]].concat())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let guide = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-        // The last of the three commands ends what is printed.
-        let mut lines = Vec::new();
-        for line in guide {
-            let is_last = line.contains("raw-metrics");
-            lines.push(line);
-            if is_last {
-                break;
-            }
-        }
-        let printed = lines.join("\n");
-        let said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-        let (say_sent, is_sent) = std::sync::mpsc::channel();
-        // Read to its end: a pipe that nobody reads would fill and hold the demonstration up.
-        std::thread::spawn(move || {
-            for line in said {
-                if line.contains("days of history are there") {
-                    let _ = say_sent.send(());
-                }
-            }
-        });
-        is_sent.recv().unwrap_or_else(|_| panic!("the demonstration ended: {printed}"));
-        let word = |before: &str, end: &[char]| {
-            let rest = printed.split_once(before).unwrap_or_else(|| panic!("{before}: {printed}")).1;
-            rest.split(end).next().unwrap().to_owned()
-        };
-        let url = format!("http://{}", word("http://", &['/', '\'', '\n']));
-        let (key, group) = (word("token=", &['&', '\'']), word("/v1/groups/", &['/']));
-        let patient = word("/v1/patients/", &['/']);
-        Demonstration { child, _data: data, url, key, group, patient }
-    }
-
-    /// Returns what a request of the researcher answers.
-    async fn ask(&self, method: reqwest::Method, path: &str) -> Value {
-        let request = reqwest::Client::new().request(method, format!("{}/integration{path}", self.url));
-        request.header("X-Api-Key", &self.key).send().await.unwrap().json().await.unwrap()
-    }
-
-    /// Returns a voucher that nobody has used.
-    async fn voucher(&self) -> String {
-        let created = self.ask(reqwest::Method::POST, &format!("/v1/groups/{}/patients", self.group)).await;
-        created["code"].as_str().unwrap().to_owned()
-    }
-
-    /// Returns a token for the patient's samples.
-    async fn health_token(&self) -> String {
-        let issued = self.ask(reqwest::Method::GET, &format!("/v1/patients/{}/health-token", self.patient)).await;
-        issued["token"].as_str().unwrap().to_owned()
-    }
-
-    /// Waits until what it has sent is derived.
-    async fn derived(&self) {
-        let path = format!("/v1/patients/{}/summary/{}", self.patient, yesterday());
-        // Only for as long as the worker takes; the test runner ends a wait without end.
-        while !self.ask(reqwest::Method::GET, &path).await["heart_rate"]["avg_daily_heart_rate"].is_number() {
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
-    }
-}
-
-impl Drop for Demonstration {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// Every dated example finds something on the demonstration that the guides recommend.
 #[tokio::test(flavor = "multi_thread")]
 async fn guides_have_results_on_todays_demonstration() {
@@ -339,7 +252,7 @@ async fn guides_have_results_on_todays_demonstration() {
         return;
     }
     let demo = Demonstration::start();
-    demo.derived().await;
+    demo.derived(&yesterday()).await;
     let common = [("PULSEWARD_URL", demo.url.as_str()), ("PULSEWARD_TOKEN", &demo.key), ("UUID", &demo.patient)];
     let told = run_guide("getting-started-data-scientist.md", &common);
     for (what, unit) in [(" beats, RMSSD ", " ms"), (" minutes, heart rate ", "")] {

@@ -1,4 +1,4 @@
-//! The lake over the wire: mirrored as it grows, and read by the examples of the guide.
+//! The lake over the wire: mirrored as it grows, and read in one query.
 
 use std::path::Path;
 use std::process::Command;
@@ -169,33 +169,4 @@ async fn files_under_former_keys_are_replaced_by_later_ones() {
     store_command(data.path(), &["seal", "--now"]);
     assert_eq!(copy(), [2, 0, 2]);
     assert!(!former.iter().any(|folder| folder.exists()), "{former:?}");
-}
-
-/// The Python examples of the guide.
-fn examples() -> Vec<String> {
-    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/exports.md");
-    let guide = std::fs::read_to_string(guide).unwrap();
-    let blocks = guide.split("```python\n").skip(1);
-    blocks.map(|block| block.split("```").next().unwrap().to_owned()).collect()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_examples_of_the_guide_run() {
-    let Some(python) = python_with_readers() else { return };
-    let SealedDay { data, service, researcher, .. } = SealedDay::begin().await;
-    let mirror = data.path().join("mirror");
-    let target = mirror.to_str().unwrap();
-    let copy =
-        ["lake", "copy", "--url", &service.url, "--token", &researcher.key, "--group", &researcher.group, target];
-    assert!(pulseward(&copy).output().unwrap().status.success());
-    let examples = examples();
-    assert_eq!(examples.len(), 3);
-    for example in examples {
-        let output = Command::new(&python)
-            .args(["-c", &example])
-            .envs([("MIRROR", target), ("URL", &service.url), ("TOKEN", &researcher.key), ("GROUP", &researcher.group)])
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{example}\n{}", String::from_utf8_lossy(&output.stderr));
-    }
 }

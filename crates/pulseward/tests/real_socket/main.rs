@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]
 
 mod administration;
+mod averages;
 mod backups;
 mod bad_input;
 mod bombs;
@@ -14,6 +15,7 @@ mod configuration;
 mod damaged_files;
 mod database_files;
 mod database_restart;
+mod demonstration;
 mod documented;
 mod entrances;
 mod erasure;

@@ -369,7 +369,7 @@ async fn on_sqlite(sqlite: &sqlite::Sqlite, manner: Manner<'_>, mut body: Body) 
     match manner {
         Manner::Read | Manner::ReadSingle => sqlite.read(body).await,
         Manner::LookUp | Manner::Probe { .. } => sqlite.look_up(&mut *body),
-        Manner::Write(_) | Manner::WriteSingle(_) => sqlite.write(body).await,
+        Manner::Write(kind) | Manner::WriteSingle(kind) => sqlite.write(kind.work, body).await,
     }
 }
 

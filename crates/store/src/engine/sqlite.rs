@@ -16,6 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use super::blocking::blocking;
 use super::body::{Body, Statements};
 use super::counts::{self, PoolCounts};
+use super::deadlines::Work;
 use super::durations::Durations;
 use super::migrate::{Migrations, Target, text_for};
 use super::statement::Tx;
@@ -82,10 +83,20 @@ enum Job {
     Close(oneshot::Sender<Result<()>>),
 }
 
+/// With what others a transaction is committed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Company {
+    /// With those that wait. It runs behind a savepoint, and what undoes that is kept in memory: every page as it was.
+    Others,
+    /// With none, and without a savepoint: it may change more pages than fit into memory.
+    Alone,
+}
+
 /// A transaction that waits for the writer.
 struct Transaction {
-    /// Runs behind a savepoint; an error of it rolls that back.
+    /// An error of it rolls back what it has done.
     body: Body,
+    company: Company,
     /// How the body ended; nothing where it was not begun.
     ended: Option<Result<()>>,
     /// Informs the caller, once the group is committed or has failed.
@@ -143,9 +154,10 @@ impl Sqlite {
         ended
     }
 
-    pub(super) async fn write(&self, body: Body) -> Result<()> {
+    pub(super) async fn write(&self, work: Work, body: Body) -> Result<()> {
         let (reply, ended) = oneshot::channel();
-        let transaction = Transaction { body, ended: None, reply };
+        let company = if work == Work::Deletion { Company::Alone } else { Company::Others };
+        let transaction = Transaction { body, company, ended: None, reply };
         self.writer.add(Job::Transaction(transaction)).await.map_err(|_| stopped())?;
         ended.await.unwrap_or_else(|_| Err(stopped()))
     }
@@ -353,16 +365,17 @@ fn connect(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// The writer: takes what waits, runs each behind a savepoint, commits once, then answers each caller. It has no
-/// connection once the database is closed.
+/// The writer: takes what waits, runs each behind a savepoint, commits once, then answers each caller. What deletes much is
+/// run and committed alone. The writer has no connection once the database is closed.
 fn serve(connection: &mut Option<Connection>, job: Job, waiting: &mut Waiting<Job>, room: &Room) {
     let mut next = Some(job);
     while let Some(job) = next.take() {
         let open = connection.as_ref().ok_or_else(closed);
         match job {
-            Job::Transaction(first) => match open {
-                Ok(connection) => next = write_group(connection, waiting, first, room),
-                Err(closed) => first.finish(Err(closed)),
+            Job::Transaction(first) => match (open, first.company) {
+                (Ok(connection), Company::Others) => next = write_group(connection, waiting, first, room),
+                (Ok(connection), Company::Alone) => write_alone(connection, first, room),
+                (Err(closed), _) => first.finish(Err(closed)),
             },
             // A caller that no longer listens has been cut off; the work is done all the same.
             Job::Rewrite(reply) => drop(reply.send(open.and_then(rewrite))),
@@ -396,7 +409,9 @@ fn write_group(connection: &Connection, waiting: &mut Waiting<Job>, first: Trans
         }
         if started.elapsed() < GROUP_TIME {
             match waiting.take() {
-                Some(Job::Transaction(transaction)) => next = Some(transaction),
+                Some(Job::Transaction(transaction)) if transaction.company == Company::Others => {
+                    next = Some(transaction)
+                }
                 job => other = job,
             }
         }
@@ -414,6 +429,31 @@ fn write_group(connection: &Connection, waiting: &mut Waiting<Job>, first: Trans
         transaction.finish(failure.clone().map_or(Ok(()), |message| Err(StoreError::Unavailable(message))));
     }
     other
+}
+
+/// Runs one transaction that has no savepoint: what undoes it is the write-ahead log, which is in a file.
+fn write_alone(connection: &Connection, mut transaction: Transaction, room: &Room) {
+    let begun = connection.execute_batch("BEGIN IMMEDIATE");
+    if let Err(error) = begun {
+        return transaction.finish(Err(error.into()));
+    }
+    let has_run = transaction.run(&Tx::on_sqlite(connection));
+    if connection.is_autocommit() {
+        // A disk that is full has undone it.
+        room.doubt();
+    }
+    if !has_run {
+        // Nothing to roll back where it is undone already.
+        let _ = connection.execute_batch("ROLLBACK");
+        return transaction.finish(Ok(()));
+    }
+    let committed = connection.execute_batch("COMMIT");
+    if let Err(error) = &committed {
+        room.note(error);
+        // The commit may have rolled back by itself; a second rollback then fails and changes nothing.
+        let _ = connection.execute_batch("ROLLBACK");
+    }
+    transaction.finish(committed.map_err(|error| StoreError::Unavailable(StoreError::from(error).to_string())));
 }
 
 /// Writes every row into new pages, and then over the old ones: deleted rows can lie in pages that are in use, where a

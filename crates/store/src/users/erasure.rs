@@ -23,6 +23,9 @@ use crate::ids::{AccountId, BraceletId, GroupCode, PatientId};
 use crate::readers::json;
 use crate::texts::{record, sql};
 
+/// Time after an erasure in which events that were counted before it may be written, ms; twice the minute that nodes count for.
+const LATE_EVENTS_MS: i64 = 120_000;
+
 /// What was erased, by kind.
 pub type Counts = BTreeMap<String, u64>;
 
@@ -87,7 +90,7 @@ sql! {
     ADD_ACCOUNT = "INSERT INTO account_erasure (account, erased_ms) VALUES ($1, $2)";
     ACCOUNTS_NOT_OVERWRITTEN = "SELECT account FROM account_erasure ORDER BY account";
     /// What the audit log says of it stays.
-    FORGET_ACCOUNT = "DELETE FROM account_erasure WHERE account = $1";
+    FORGET_ACCOUNT = "DELETE FROM account_erasure WHERE account = $1 AND erased_ms < $2";
     GROUPS_OF_ACCOUNT = "SELECT group_code FROM membership WHERE account = $1 ORDER BY group_code";
     ALONE_WITH_PATIENTS = "SELECT g.patient FROM group_patient g WHERE g.group_code = $2 AND NOT EXISTS (
         SELECT 1 FROM membership m JOIN account a ON a.uuid = m.account
@@ -138,15 +141,17 @@ impl UsersDb {
             .await
     }
 
-    /// Notes that the files have been rewritten since these erasures.
+    /// Notes that the files have been rewritten since these erasures. An account that was erased a moment ago is listed once
+    /// more: events about it can still be written, and find its erasure.
     pub async fn note_overwritten(&self, erased: ToOverwrite, now_ms: i64) -> Result<()> {
         self.db
             .write(async move |tx| {
                 for patient in &erased.patients {
                     tx.put(OVERWRITTEN, &[patient, &now_ms]).await?;
                 }
+                let before_ms = now_ms - LATE_EVENTS_MS;
                 for account in &erased.accounts {
-                    tx.put(FORGET_ACCOUNT, &[account]).await?;
+                    tx.put(FORGET_ACCOUNT, &[account, &before_ms]).await?;
                 }
                 Ok(())
             })

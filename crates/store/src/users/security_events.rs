@@ -71,7 +71,8 @@ record! {
 /// Whether an event that is about to be written is about somebody who was erased ($4 the actor, $6 the subject).
 macro_rules! about_erased {
     () => {
-        "EXISTS (SELECT 1 FROM erasure e WHERE e.patient = $4 OR e.patient = $6)"
+        "EXISTS (SELECT 1 FROM erasure e WHERE e.patient = $4 OR e.patient = $6)
+            OR EXISTS (SELECT 1 FROM account_erasure a WHERE a.account = $4 OR a.account = $6)"
     };
 }
 

@@ -1,6 +1,7 @@
 //! Channels: the parallel signals of a data type.
 
 use super::null::NULL;
+use super::test_kind::TestKind;
 
 /// Which of a type's parallel signals a sample belongs to.
 ///
@@ -85,5 +86,11 @@ impl Channel {
     /// Returns the channel of a row of `tests`, from the cell of its `test_type`.
     pub fn of_test(test_type: i32) -> Self {
         Channel(i64::from(test_type) + 1)
+    }
+
+    /// Returns what was measured in a channel of `tests`.
+    pub fn test_kind(self) -> Option<&'static TestKind> {
+        // 0 is the channel of types that have only one.
+        i32::try_from(self.0 - 1).ok().and_then(TestKind::of_cell)
     }
 }

@@ -1,10 +1,12 @@
 //! What can be asked of a data type.
 
-use super::channel::Channel;
+use super::channel::{Channel, ChannelRule};
 use super::column::Column;
 use super::declaration::{Declaration, Period};
 use super::types::{DECLARATIONS, DataType};
 
+/// The column of the value that a row of [`ChannelRule::TestKind`] measured.
+const MEASURED: &str = "value";
 /// The most columns that make up a channel.
 const MOST_CHANNEL_COLUMNS: usize = 2;
 
@@ -103,6 +105,14 @@ impl DataType {
     /// Returns the channel of a row with these channel cells, given in the order of [`DataType::channel_columns`].
     pub fn channel(self, cells: &[i32]) -> Channel {
         self.declaration().channel.of_cells(cells)
+    }
+
+    /// Returns the cell of a column that means "no value" in a channel, as well as [`NULL`]; [`NULL`] itself where every value
+    /// is one. What a test measured decides which value of it is none.
+    pub fn no_value_cell(self, column: &Column, channel: Channel) -> i32 {
+        let is_measured = column.name == MEASURED && self.declaration().channel == ChannelRule::TestKind;
+        let kind = if is_measured { channel.test_kind() } else { None };
+        kind.map_or_else(|| column.no_value_cell(), |kind| kind.no_value)
     }
 
     /// Returns whether this is a signal sampled many times a second: smaller windows and chunks.

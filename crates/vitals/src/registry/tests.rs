@@ -126,6 +126,27 @@ fn values_that_mean_none_and_examples_are_values_of_their_columns() {
     }
 }
 
+/// No single value means none in `tests.value`, so the words of the column name the kinds of which a 0 does.
+#[test]
+fn value_of_a_test_means_none_by_what_was_measured() {
+    let value = DataType::Tests.column("value").expect("a column");
+    assert_eq!(value.no_value, None);
+    let none_of = |name: &str| {
+        let channel = Channel::of_test(TestKind::code(name).expect("a kind"));
+        DataType::Tests.no_value_cell(value, channel)
+    };
+    assert_eq!((none_of("heart_rate"), none_of("temperature"), none_of("other")), (0, NULL, NULL));
+    for kind in TestKind::ALL {
+        let is_named = value.meaning.split([' ', ',']).any(|word| word == kind.name);
+        assert_eq!(is_named, kind.no_value == 0, "{}", kind.name);
+        assert_eq!(none_of(kind.name), kind.no_value, "{}", kind.name);
+    }
+    let note = DataType::Tests.column("note").expect("a column");
+    assert_eq!(DataType::Tests.no_value_cell(note, Channel::of_test(0)), NULL);
+    let bpm = DataType::Activity.column("bpm").expect("a column");
+    assert_eq!(DataType::Activity.no_value_cell(bpm, Channel::default()), 0);
+}
+
 #[test]
 fn every_waveform_names_its_signal_and_its_rates() {
     for declaration in DataType::declarations() {

@@ -74,9 +74,7 @@ pub fn channel_name(data_type: DataType, channel: Channel) -> Option<String> {
             let position = channel.led_pd_pos().map_or_else(|| "none".to_owned(), |position| position.to_string());
             Some(format!("{colour}.{position}"))
         }
-        ChannelRule::TestKind => {
-            i32::try_from(channel.0 - 1).ok().and_then(TestKind::of_cell).map(|kind| kind.name.to_owned())
-        }
+        ChannelRule::TestKind => channel.test_kind().map(|kind| kind.name.to_owned()),
         ChannelRule::Single => None,
     }
 }
@@ -259,7 +257,7 @@ impl Extremes {
     fn look_at(&mut self, block: &Block, column: SeriesColumn) {
         let cells = &block.columns[column.column];
         // A bracelet writes 0 where it has no heart rate; a chart that dropped to 0 would read as cardiac arrest.
-        let no_value = column.data_type.columns()[column.column].no_value_cell();
+        let no_value = column.data_type.no_value_cell(&column.data_type.columns()[column.column], block.channel);
         for (row, time_us) in block.times_us.iter().enumerate() {
             let cell = cells.get(row);
             if cell != NULL && cell != no_value {

@@ -93,21 +93,20 @@ impl Identity {
         address: &str,
     ) -> Result<OauthClient> {
         let name = format!("client {}", credentials.id);
-        let found = self.core.users().oauth_client(&credentials.id).await?;
-        let client = found.map(|(client, _)| client).filter(|client| client.removed_ms.is_none());
+        let found = self.core.users().oauth_client(&credentials.id).await?.map(|(client, _)| client);
+        let client = found.as_ref().filter(|client| client.removed_ms.is_none());
         // Where there is no secret there is none to guess.
-        if let Some(client) =
-            client.as_ref().filter(|client| client.secret_hash.is_none() && credentials.secret.is_none())
-        {
+        if let Some(client) = client.filter(|client| client.secret_hash.is_none() && credentials.secret.is_none()) {
             return Ok(client.clone());
         }
         // Only its own failures count: a secret is too long to be guessed, and many clients can share an address.
         self.check_own_backoff(&name, address)?;
         if let Some(client) = client.filter(|client| fits(client, credentials.secret.as_deref())) {
             self.memory.backoff.succeeded(&name, address);
-            return Ok(client);
+            return Ok(client.clone());
         }
         self.memory.backoff.failed(&name, address, self.core.now_ms());
+        self.note_failed_client(&credentials.id, found.as_ref(), address).await;
         Err(refused("invalid_client", "the client is not known, or its secret is not the right one"))
     }
 }

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use tempfile::{TempDir, tempdir};
 
 use super::{GROUP_TIME, READERS};
-use crate::engine::{Address, Db, Engine, Limits, Migrations, Tx};
+use crate::engine::{Address, Db, Engine, Limits, Migrations, Tx, Work};
 use crate::error::{Result, StoreError};
 
 const TABLE: Migrations = Migrations(&["CREATE TABLE thing (number BIGINT NOT NULL)"]);
@@ -180,6 +180,32 @@ async fn reads_beyond_the_readers_wait_and_are_counted() {
     let pool = scene.db.counts().pool;
     assert_eq!((pool.in_use, pool.waiting, pool.opened), (0, 0, READERS as u64));
     assert_eq!((pool.waits.count(), scene.db.counts().writer_queue), (READERS as u64 + 1, Some(0)));
+}
+
+/// Nothing of a group is in the transaction that is committed alone, nor the other way round, in whichever order they come.
+#[tokio::test]
+async fn what_deletes_much_is_committed_or_undone_without_its_neighbours() {
+    let scene = Scene::begin().await;
+    let alone = scene.db.with_deadlines_of(Work::Deletion);
+    let insert = async |tx: &Tx<'_>| tx.put("INSERT INTO thing (number) VALUES (8)", &[]).await;
+    let fail = async |tx: &Tx<'_>| {
+        tx.put("DELETE FROM thing", &[]).await?;
+        Err::<(), _>(StoreError::Gone("a thing"))
+    };
+    let (group, alone_again) = (scene.db.clone(), alone.clone());
+    let (one, failed, other, written, undone) = tokio::join!(
+        group.write(insert),
+        alone.write(fail),
+        group.write(insert),
+        alone_again.write(insert),
+        group.write(fail)
+    );
+    assert!([one, other, written].iter().all(Result::is_ok));
+    assert!([failed, undone].iter().all(|ended| matches!(ended, Err(StoreError::Gone(_)))));
+    assert_eq!(scene.db.read(async |tx| count(tx).await).await.expect("read"), Some(4));
+    let panicked = alone.write(async |_: &Tx<'_>| -> Result<()> { panic!("on purpose") }).await;
+    assert!(matches!(panicked, Err(StoreError::Database(_))));
+    scene.add().await.expect("no transaction is left open");
 }
 
 #[tokio::test]
