@@ -226,6 +226,12 @@ impl Db {
         self.operations.planned_failures.plan(operation, moment);
     }
 
+    /// Lets something happen before the next operation of a name, for tests.
+    #[cfg(feature = "planned-failures")]
+    pub(crate) fn plan_meanwhile(&self, operation: &str, meanwhile: BoxFuture<'static, ()>) {
+        self.operations.planned_failures.plan_meanwhile(operation, meanwhile);
+    }
+
     /// The operations whose planned failure has not come yet.
     #[cfg(feature = "planned-failures")]
     pub(crate) fn failures_to_come(&self) -> Vec<String> {
