@@ -1,6 +1,6 @@
 //! Rows that go while a derivation is under way, and what becomes of its commit.
 
-use vitals::derivation::DerivedRow;
+use vitals::derivation::{DerivedRow, Output, keys_of_days};
 use vitals::registry::DataType;
 use vitals::summary::Section;
 use vitals::zone::{LocalDay, WINDOW_US};
@@ -51,10 +51,11 @@ async fn retire_the_day(stores: &Stores, patient: &PatientId) {
 async fn blocks_of_the_day(stores: &Stores, patient: &PatientId) -> usize {
     let day = LocalDay::parse("2025-11-20").expect("a day");
     let wanted = InputRange {
-        days: (day, day),
-        times_ms: (DAY_MS, NEXT_MS),
+        outputs: [(Output::Slots, keys_of_days(day, day))].into(),
+        news_ms: (DAY_MS, NEXT_MS),
         types: vec![DataType::Activity],
         rows_us: (DAY_MS * 1000, DAY_MS * 1000 + WINDOW_US - 1),
+        waveforms_us: (0, -1),
     };
     let inputs = stores.health.derivation_inputs(patient, wanted).await.expect("an answer");
     inputs.rows[&DataType::Activity].len()
