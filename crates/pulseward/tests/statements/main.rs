@@ -35,7 +35,8 @@ const IDLE_STATEMENTS_PER_SECOND: f64 = 1.0;
 const WARMING: usize = 8;
 /// Odd, so that one of them is the median.
 const MEASURED: usize = 7;
-const IDLE: Duration = Duration::from_secs(10);
+/// As long as each of the tasks that run by themselves, but for a few, has its turn in it.
+const IDLE: Duration = Duration::from_secs(90);
 
 /// The most that an operation may ask of the server.
 struct Limit {
