@@ -145,3 +145,40 @@ async fn recomputing_leaves_news_that_rests_on_retired_measurements() {
     assert!(recomputed().await >= 1);
     differing("recomputed").await;
 }
+
+/// The profile changes, so every day is computed again, and retention comes while this is under way.
+#[tokio::test]
+async fn retention_that_meets_a_derivation_leaves_what_was_derived() {
+    let story = Story::begin().await;
+    let key = story.key_of("ada@example.org", Role::Researcher).await;
+    let group = story.group(&key).await;
+    let patient = story.patient(&key, &group, json!({"time_zone": "UTC", "weight": 60})).await;
+    let times: Vec<i64> = (0..24).map(|hour| FIRST_MS + hour * 3_600_000).collect();
+    let rates: Vec<i64> = (0..24).map(|hour| 60 + 3 * hour).collect();
+    let activity = json!({"timestamp": times, "bpm": rates, "bpm_q": 4, "spo2": 97, "respiration_rate": 15});
+    story.sync(&patient, json!({"activity": activity})).await;
+    let summary = format!("/integration/v1/patients/{}/summary/2025-11-01?token={key}", patient.uuid);
+    let before = story.get(&summary).await.ok();
+    assert_eq!(before["heart_rate"]["max_daily_heart_rate"], 129, "{before}");
+    let uuid = PatientId::new(patient.uuid.as_str());
+    let health = story.platform.core.health().clone();
+    let news = async || health.news_between(&uuid, i64::MIN, i64::MAX).await.expect("entries");
+    let entries = news().await;
+    assert!(entries.len() > 2, "{entries:?}");
+
+    let settings = format!("/integration/v1/groups/{group}/settings?token={key}");
+    story.put(&settings, json!({"retention": {"activity": 10}})).await.ok();
+    let profile = format!("/integration/v1/patients/{}/profile?token={key}", patient.uuid);
+    story.put(&profile, json!({"weight": 77})).await.ok();
+    let upkeep = story.platform.upkeep.clone();
+    let retention = async move {
+        platform::jobs::drain(&upkeep, &RETENTION).await.expect("worked");
+    };
+    health.plan_meanwhile("inputs.derivation_inputs", Box::pin(retention));
+    story.fold().await;
+    assert_eq!(health.failures_to_come(), Vec::<String>::new(), "retention came between");
+    story.fold().await;
+    assert_eq!(health.retired(&uuid).await.expect("an answer").len(), 1);
+    assert_eq!(story.get(&summary).await.ok(), before);
+    assert_eq!(news().await, entries);
+}

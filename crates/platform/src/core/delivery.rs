@@ -5,13 +5,17 @@
 //! operation that begins in the health database commits a message with its audit entries, and the step here writes
 //! them. A node that was killed between any two steps has lost nothing: a background job delivers what is left.
 //!
+//! Once the change is made, what an operation was asked for is done, and only its entries are left. Where these cannot be
+//! written, as while another node holds the head of the audit log, the caller is not refused: one who tries again would
+//! do it twice. The job writes them.
+//!
 //! Messages about a patient are delivered in the order in which they were committed, also what another operation, here
 //! or on another node, has committed before: see `store/src/users/messages.rs`.
 
 use boxed_futures::boxed_futures;
 use futures::{StreamExt, TryStreamExt};
 use store::events::MessageKey;
-use store::{HealthMessage, PatientId, PendingHealthMessage};
+use store::{HealthMessage, PatientId, PendingHealthMessage, StoreError};
 
 use crate::core::Core;
 use crate::core::error::Result;
@@ -29,29 +33,27 @@ enum Direction {
 #[boxed_futures]
 impl Core {
     /// Delivers the message that an operation has committed, and what was committed before it about the same patient.
+    /// Entries that cannot be written now are left for the job.
     pub(crate) async fn deliver(&self, message: HealthMessage) -> Result<()> {
         if let Some(patient) = message.change.patient() {
             return self.deliver_changes_of(patient).await;
         }
         let HealthMessage { id, change, entries, created_ms } = message;
         let key = MessageKey::of_id(&id);
-        self.make(PendingHealthMessage { key, change, entries, created_ms }).await
+        leave_entries(self.make_all(vec![PendingHealthMessage { key, change, entries, created_ms }]).await?)
     }
 
-    /// Makes all changes that are enqueued for a patient, in their order, and writes their entries.
+    /// Makes all changes that are enqueued for a patient, in their order, and writes their entries. Those that cannot be
+    /// written now are left for the job.
     pub(crate) async fn deliver_changes_of(&self, patient: &PatientId) -> Result<()> {
-        self.make_changes_of(patient).await.map(drop)
+        leave_entries(self.make_all(self.users().messages_of(patient).await?).await?)
     }
 
-    /// Returns the same; returns how many there were.
-    async fn make_changes_of(&self, patient: &PatientId) -> Result<usize> {
+    /// The same to the end: fails also where only entries are left. Returns how many changes there were.
+    pub(crate) async fn complete_changes_of(&self, patient: &PatientId) -> Result<usize> {
         let messages = self.users().messages_of(patient).await?;
         let count = messages.len();
-        for message in messages {
-            // The first that fails ends it: no change may be made before an earlier one.
-            self.make(message).await?;
-        }
-        Ok(count)
+        self.make_all(messages).await?.map_or(Ok(count), |unwritten| Err(unwritten.into()))
     }
 
     /// The same for several patients.
@@ -116,20 +118,38 @@ impl Core {
         match (direction, key.patient()) {
             // Through all messages of the patient: entries enter the chain in the order in which things were done.
             (Direction::ToUsers, _) => self.deliver_entries_of(&key.patient).await,
-            (Direction::ToHealth, Some(patient)) => self.make_changes_of(patient).await,
+            (Direction::ToHealth, Some(patient)) => self.complete_changes_of(patient).await,
             (Direction::ToHealth, None) => match self.users().message(key).await? {
-                Some(message) => self.make(message).await.map(|()| 1),
+                Some(message) => self.make_all(vec![message]).await?.map_or(Ok(1), |unwritten| Err(unwritten.into())),
                 None => Ok(0),
             },
         }
     }
 
-    /// Makes the change of a message, then empties the message and writes its entries.
-    async fn make(&self, message: PendingHealthMessage) -> Result<()> {
-        let PendingHealthMessage { key, change, entries, .. } = message;
-        // In this order (refinement 17): the change knows its number and is made once, however often it is delivered.
-        self.health().apply_numbered(change, key.sequence).await?;
-        self.users().complete(&key, self.audit(entries)).await?;
-        Ok(())
+    /// Makes the change of each message, then empties the message and writes its entries. The first change that fails ends
+    /// it: no change may be made before an earlier one. Where entries cannot be written, the other changes are made all the
+    /// same; the entries behind are left too, so that they enter the log in their order. Returns the failure of entries.
+    async fn make_all(&self, messages: Vec<PendingHealthMessage>) -> Result<Option<StoreError>> {
+        let mut unwritten = None;
+        for PendingHealthMessage { key, change, entries, .. } in messages {
+            // In this order (refinement 17): the change knows its number and is made once, however often it is delivered.
+            self.health().apply_numbered(change, key.sequence).await?;
+            if unwritten.is_none() {
+                unwritten = self.users().complete(&key, self.audit(entries)).await.err();
+            }
+        }
+        Ok(unwritten)
+    }
+}
+
+/// Leaves entries for the job where the store could not write them for now.
+fn leave_entries(unwritten: Option<StoreError>) -> Result<()> {
+    match unwritten {
+        Some(error @ StoreError::Unavailable(_)) => {
+            tracing::warn!(%error, "audit entries could not be written, will retry");
+            Ok(())
+        }
+        Some(error) => Err(error.into()),
+        None => Ok(()),
     }
 }

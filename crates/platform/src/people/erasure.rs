@@ -100,7 +100,7 @@ impl People {
         match self.erase(patient, entry).await {
             // An earlier call may have broken off after its first commit; what it left is finished here.
             Err(PlatformError::Store(StoreError::Gone(_))) if self.core.users().erasure(patient).await?.is_some() => {
-                self.core.deliver_changes_of(patient).await?;
+                self.core.complete_changes_of(patient).await?;
                 self.receipt(patient, LONGEST_WAIT).await
             }
             erased => erased,
@@ -137,7 +137,8 @@ impl People {
         let change = HealthChange::ErasePatient { uuid: patient.clone(), at_ms };
         let message = HealthMessage { id: self.core.new_message_id(), change, entries: vec![entry], created_ms: at_ms };
         self.core.users().erase_patient(patient, at_ms, message).await?;
-        self.core.deliver_changes_of(patient).await?;
+        // With the entry: who may read the receipt again follows from it.
+        self.core.complete_changes_of(patient).await?;
         self.receipt(patient, LONGEST_WAIT).await
     }
 

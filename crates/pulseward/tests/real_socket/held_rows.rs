@@ -23,10 +23,14 @@ const LONGEST_LEFT: Duration = Duration::from_secs(4);
 /// Ten times what is promised of a request.
 const LONGEST: Duration = Duration::from_secs(5);
 
+/// Patients that are enrolled while the head of the audit log is held.
+const ENROLMENTS: usize = 40;
+
 /// A service on PostgreSQL with two patients.
 struct Ward {
     _folder: tempfile::TempDir,
     _service: Service,
+    users: Postgres,
     health: Postgres,
     researcher: Arc<Researcher>,
     held: Patient,
@@ -50,7 +54,8 @@ impl Ward {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         }
-        Some(Ward { _folder: folder, _service: service, health, researcher: Arc::new(researcher), held, other })
+        let researcher = Arc::new(researcher);
+        Some(Ward { _folder: folder, _service: service, users, health, researcher, held, other })
     }
 
     /// Sends syncs of the patient whose row is held, by clients that wait so long for the answer.
@@ -70,8 +75,21 @@ impl Ward {
             meanwhile.ask(&self.researcher, &self.other, round, 200).await;
             // Two of syncs, and perhaps a commit of derivations that began before.
             assert!(self.health.waiting_for_locks("pulseward") <= 3, "many connections wait for one patient");
+            // Two of requests, and perhaps one of the background.
+            assert!(self.users.waiting_for_locks("pulseward") <= 3, "many connections wait for one row");
         }
         meanwhile
+    }
+
+    /// Where the patients of the study are listed and enrolled.
+    fn patients_path(&self) -> String {
+        format!("/integration/v1/groups/{}/patients", self.researcher.group)
+    }
+
+    async fn count_patients(&self) -> usize {
+        let (status, patients) = self.researcher.get(&self.patients_path(), None).await;
+        assert_eq!(status, 200, "{patients}");
+        patients.as_array().unwrap().len()
     }
 
     /// Until nothing waits for the row any more; returns how long that took.
@@ -144,4 +162,44 @@ async fn clients_that_hang_up_free_what_their_requests_held_although_the_row_is_
     assert_eq!(ward.researcher.sync(&ward.held, &minute(1)).await.unwrap().0, 200);
     println!("the patient is served {:?} after the row was released", begun.elapsed());
     assert!(begun.elapsed() < LONGEST_LEFT, "{:?}", begun.elapsed());
+}
+
+/// The one row that every write with an audit entry comes to hold.
+#[tokio::test(flavor = "multi_thread")]
+async fn held_head_of_the_audit_log_delays_nobody_else_and_what_is_refused_is_not_stored() {
+    let Some(ward) = Ward::open().await else { return };
+    let before = ward.count_patients().await;
+    let holding = ward.users.begin("SELECT 1 FROM audit_head FOR UPDATE");
+    let mut enrolling = JoinSet::new();
+    for _ in 0..ENROLMENTS {
+        let (researcher, path) = (ward.researcher.clone(), ward.patients_path());
+        enrolling.spawn(async move { researcher.post(&path, None, &json!({})).await.0 });
+    }
+    // A group has its entry in the transaction that makes it, so these are refused and do not come afterwards.
+    let group = json!({"name": "Refused", "description": ""});
+    for _ in 0..2 {
+        let (researcher, group) = (ward.researcher.clone(), group.clone());
+        enrolling.spawn(async move {
+            let begun = Instant::now();
+            let (status, answer) = researcher.post("/integration/v1/groups", None, &group).await;
+            assert_eq!(status, 503, "{answer}");
+            assert!(begun.elapsed() < LONGEST * 3, "refused after {:?}", begun.elapsed());
+            status
+        });
+    }
+    let others = ward.ask_about_others(1..=ROUNDS).await.report("a held head of the audit log");
+    assert!(others.slowest() < LONGEST, "{others}");
+    let statuses = enrolling.join_all().await;
+    assert!(statuses.iter().all(|status| [200, 503].contains(status)), "{statuses:?}");
+    drop(holding);
+    ward.until_nothing_waits().await;
+    let enrolled = statuses.iter().filter(|status| **status == 200).count();
+    println!("{enrolled} of {ENROLMENTS} enrolments were answered 200 while the head was held");
+    assert_eq!(
+        ward.count_patients().await - before,
+        enrolled,
+        "what was refused is stored, or what was answered is not"
+    );
+    let (_, groups) = ward.researcher.get("/integration/v1/groups", None).await;
+    assert_eq!(groups.as_array().unwrap().len(), 1, "{groups}");
 }

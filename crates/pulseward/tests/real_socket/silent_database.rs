@@ -18,6 +18,8 @@ use crate::took::Took;
 const BEGIN_MS: i64 = 1_763_600_000_000;
 const ROWS: &str = "/health/v2/raw-metrics/activity?from_date=2025-11-20T00:00:00Z&to_date=2025-11-20T23:00:00Z";
 const PATIENTS: usize = 6;
+/// Clients that enrol at each of two nodes: with those of a frozen one, more than a database has connections.
+const WRITERS: usize = 20;
 /// How long the outage lasts at least.
 const OUTAGE: Duration = Duration::from_secs(5);
 /// How long the phones send before a node freezes.
@@ -181,7 +183,21 @@ async fn database_that_crashes_refuses_soon_and_loses_nothing() {
     check_outage("a crash of the database", &server, server.port(), || server.crash(), || server.come_back()).await;
 }
 
-/// A node freezes while phones send to it. Next to it another node serves the same patients and others.
+/// Enrols patient after patient, each of which is a write with audit entries; returns how long the answers took.
+async fn enrol_until(end: Arc<AtomicBool>, researcher: Arc<Researcher>) -> Took {
+    let path = format!("/integration/v1/groups/{}/patients", researcher.group);
+    let mut took = Took::default();
+    while !end.load(Ordering::SeqCst) {
+        let begun = Instant::now();
+        let (status, answer) = researcher.post(&path, None, &json!({})).await;
+        took.add(begun);
+        assert!(status == 200 || status == 503, "{answer}");
+    }
+    took
+}
+
+/// A node freezes while phones send to it and patients are enrolled. Next to it another node serves the same patients and
+/// others, and enrols as well.
 #[tokio::test(flavor = "multi_thread")]
 async fn frozen_node_stops_no_other() {
     let Some(server) = OwnServer::start() else { return };
@@ -202,10 +218,18 @@ async fn frozen_node_stops_no_other() {
     for patient in &its_own {
         phones.spawn(send_until(stop.clone(), at_frozen.clone(), patient.clone(), Arc::default()));
     }
+    for _ in 0..WRITERS {
+        phones.spawn(enrol_until(stop.clone(), at_frozen.clone()));
+    }
     tokio::time::sleep(BEFORE).await;
     frozen.signal("-STOP");
     phones.abort_all();
     let at_other = at_frozen.moved(&other.url);
+    let mut enrolling = JoinSet::new();
+    let enrolling_at = Arc::new(at_frozen.moved(&other.url));
+    for _ in 0..WRITERS {
+        enrolling.spawn(enrol_until(stop.clone(), enrolling_at.clone()));
+    }
     let sync = async |patient: &Patient, number: i64, took: &mut Took| {
         let time_ms = BEGIN_MS + (9_000 + number) * 1000;
         let body: Value = json!({"data": {"activity": {"timestamp": [time_ms], "bpm": [70]}}});
@@ -225,6 +249,11 @@ async fn frozen_node_stops_no_other() {
         }
         meanwhile.ask(&at_other, &others[at], number as i64, 200).await;
     }
+    stop.store(true, Ordering::SeqCst);
+    let mut enrolments = Took::default();
+    enrolling.join_all().await.iter().for_each(|took| enrolments.extend(took));
+    println!("enrolments at the other node: {enrolments}");
+    assert!(enrolments.slowest() < LONGEST, "{enrolments}");
     assert!(refused <= PATIENTS / 2, "{refused} refused");
     println!("syncs of the frozen node's patients at another: {of_its_own}");
     meanwhile.report("a frozen node");

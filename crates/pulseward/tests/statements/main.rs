@@ -26,6 +26,8 @@ use nodes::{Cost, Databases, median};
 const SYNC: Limit = Limit { statements: 8, round_trips: 3 };
 /// What is derived from that row, and what the node polls for meanwhile.
 const DERIVATIONS: Limit = Limit { statements: 10, round_trips: 8 };
+/// What is derived from rows of all types.
+const DERIVATIONS_OF_ALL: Limit = Limit { statements: 10, round_trips: 8 };
 /// Statements a second of a node with nothing to do.
 const IDLE_STATEMENTS_PER_SECOND: f64 = 1.0;
 
@@ -33,7 +35,8 @@ const IDLE_STATEMENTS_PER_SECOND: f64 = 1.0;
 const WARMING: usize = 8;
 /// Odd, so that one of them is the median.
 const MEASURED: usize = 7;
-const IDLE: Duration = Duration::from_secs(10);
+/// As long as each of the tasks that run by themselves, but for a few, has its turn in it.
+const IDLE: Duration = Duration::from_secs(90);
 
 /// The most that an operation may ask of the server.
 struct Limit {
@@ -76,6 +79,25 @@ async fn a_sync_of_one_row_and_its_derivations_ask_little_of_the_server() {
     assert!(syncs.iter().all(Cost::log_and_proxy_agree), "the log and the proxy count differently");
     SYNC.check("one-row sync until its 200", &syncs);
     DERIVATIONS.check("its derivations", &derivations);
+}
+
+/// Each type that anything is derived from would otherwise be read by itself, and not in one snapshot.
+#[tokio::test]
+async fn derivations_of_a_sync_of_all_types_ask_as_little_as_those_of_one() {
+    let Some(databases) = Databases::start() else { return };
+    let taking = databases.node("taking", "integration,users,health");
+    let deriving = databases.node("deriving", "worker");
+    let mut wearer = databases.wearer(&taking).await;
+    let mut derivations = Vec::new();
+    for number in 0..WARMING + MEASURED {
+        let derived = databases.window(&deriving);
+        wearer.sync_all_types().await;
+        wearer.derived(&deriving).await;
+        if number >= WARMING {
+            derivations.push(derived.cost());
+        }
+    }
+    DERIVATIONS_OF_ALL.check("derivations of all types", &derivations);
 }
 
 #[tokio::test]

@@ -78,9 +78,10 @@ impl Databases {
         let store: Vec<&str> = store.iter().map(String::as_str).collect();
         let researcher = Researcher::new_with(&self.path("admin"), &store, &node.service.url).await;
         let patient = researcher.enrol().await;
-        // The five minutes before the present ones: rows of a live sync, in one window, none of them in the future.
+        // Five minutes that ended at least five minutes ago: rows in one window, none of them in the future, of which
+        // waveforms are derived at once too.
         let now_ms = jiff::Timestamp::now().as_millisecond();
-        let begin_ms = (now_ms / FIVE_MINUTES_MS - 1) * FIVE_MINUTES_MS;
+        let begin_ms = (now_ms / FIVE_MINUTES_MS - 2) * FIVE_MINUTES_MS;
         Wearer { researcher, patient, begin_ms, sent: 0 }
     }
 
@@ -167,6 +168,34 @@ impl Wearer {
             json!({"data": {"activity": {"timestamp": [self.begin_ms + self.sent * 1000], "bpm": [self.rate()]}}});
         let (status, receipt) = self.researcher.sync(&self.patient, &body).await.unwrap();
         assert_eq!((status, &receipt["types"]["activity"]["stored"]), (200, &json!(1)), "{receipt}");
+    }
+
+    /// Sends the next row of each type that anything is derived from: of the waveforms a second.
+    pub async fn sync_all_types(&mut self) {
+        self.sent += 1;
+        let time_ms = self.begin_ms + self.sent * 1000;
+        let even =
+            |rate_hz: usize, value: i64| json!({"start": time_ms, "rate_hz": rate_hz, "value": vec![value; rate_hz]});
+        let mut ppg2 = even(32, 900);
+        ppg2["metric_id"] = json!("0x7e");
+        let axis = vec![64; 32];
+        let ppg1 = json!({"start": time_ms, "rate_hz": 25, "ppg": vec![900; 25]});
+        let acc = json!({"start": time_ms, "rate_hz": 32, "accX": axis, "accY": axis, "accZ": axis});
+        let ecg = json!({"start": time_ms, "rate_hz": 256, "ecg": vec![0.3; 256]});
+        let data = json!({
+            "activity": {"timestamp": [time_ms], "bpm": [self.rate()], "respiration_rate": 15, "spo2": 97},
+            "tests": {"timestamp": [time_ms], "test_type": ["temperature"], "value": [36.8]},
+            "rr-interval": {"timestamp": [time_ms], "rr": [800], "quality": 4},
+            "temperature": {"timestamp": [time_ms], "temp_sk1": [33]},
+            "sleep": {"timestamp": [time_ms], "sleep_state": [1]},
+            "heart-rate-variability": {"timestamp": [time_ms], "rmssd": [40]},
+            "acc": [acc], "ecg": [ecg], "ppg1": [ppg1], "ppg2": [ppg2],
+        });
+        let (status, receipt) = self.researcher.sync(&self.patient, &json!({ "data": data })).await.unwrap();
+        assert_eq!(status, 200, "{receipt}");
+        for (name, outcome) in receipt["types"].as_object().unwrap() {
+            assert!(outcome["stored"].as_i64() > Some(0), "{name}: {outcome}");
+        }
     }
 
     /// Waits until the day of the rows shows the last one and the node that derives is quiet.

@@ -25,6 +25,7 @@ mod oauth;
 mod older_stores;
 mod people;
 mod portal;
+mod retirements;
 mod roles;
 mod sealing;
 mod security_events;

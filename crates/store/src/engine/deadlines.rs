@@ -21,8 +21,8 @@ pub(super) const LONGEST_SILENCE: Duration = Duration::from_secs(20);
 /// Time for which an operation waits for a connection of the pool. Long enough for a burst: a thousand syncs at once
 /// are served within a few seconds.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(10);
-/// Time for which an operation waits until fewer than [`OF_ONE_OWNER`] others write rows of the same owner: as long as
-/// those may wait for a lock.
+/// Time for which an operation waits until fewer than [`OF_ONE_OWNER`] others write rows of the same owner, or of the
+/// same line: as long as those may wait for a lock.
 pub(super) const LONGEST_QUEUE: Duration = Duration::from_secs(5);
 /// Connections that writes of one owner's rows may take at the same time: one works, and one more waits in the server,
 /// so that nothing is lost between two of them.
@@ -68,6 +68,9 @@ pub(crate) enum Work {
     /// A write of one patient's rows. It may pause for longer, since only writes of the same patient wait for it: a sync
     /// of many hours is merged between its two flights.
     OneOwner,
+    /// A write that comes to hold a row which those of many owners hold, such as the head of a log. Who freezes with it has to
+    /// let go soon, and who waits for it in vain ends while the caller still waits.
+    InLine,
     /// A commit of several patients' derivations, and leases that are prolonged one after the other. It waits briefly,
     /// since the others are held up meanwhile; commits that failed together are tried one by one.
     Batch,
@@ -107,6 +110,7 @@ impl Work {
         match self {
             // The pause is shorter than the wait: who waits for a node that froze gets the row when that has to let go.
             Work::Request | Work::Scan => deadlines!(lock "5s", statement "30s", pause "4s"),
+            Work::InLine => deadlines!(lock "3s", statement "30s", pause "2s"),
             Work::OneOwner => deadlines!(lock "5s", statement "30s", pause "10s"),
             // Everything is computed before it, and a node that freezes in it holds rows of sixteen patients.
             Work::Batch => deadlines!(lock "500ms", statement "30s", pause "2s"),

@@ -163,8 +163,21 @@ impl Db {
         T: Send + 'static,
         F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
     {
+        let (answer, owners) = (Answer::none_yet(), [owner]);
+        self.run(type_name::<F>(), Manner::Write(self.of_owners(Work::OneOwner, &owners)), answer.to(work)).await?;
+        answer.take()
+    }
+
+    /// The same for a write that comes to hold rows which those of many owners hold, such as the head of a log; `lines` names
+    /// them and the owner, in an order in which all writes name theirs. On PostgreSQL few of each line run at the same
+    /// time, and none of them holds such a row for long.
+    pub(crate) async fn write_in_line<T, F>(&self, lines: &[&str], work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
+    {
         let answer = Answer::none_yet();
-        self.run(type_name::<F>(), Manner::Write(self.of_owner(owner)), answer.to(work)).await?;
+        self.run(type_name::<F>(), Manner::Write(self.of_owners(Work::InLine, lines)), answer.to(work)).await?;
         answer.take()
     }
 
@@ -185,18 +198,19 @@ impl Db {
         T: Send + 'static,
         F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
     {
-        let answer = Answer::none_yet();
-        self.run(type_name::<F>(), Manner::WriteSingle(self.of_owner(owner)), answer.to(work)).await?;
+        let (answer, owners) = (Answer::none_yet(), [owner]);
+        let writing = self.of_owners(Work::OneOwner, &owners);
+        self.run(type_name::<F>(), Manner::WriteSingle(writing), answer.to(work)).await?;
         answer.take()
     }
 
     fn of_everybody(&self) -> Writing<'static> {
-        Writing { work: self.work, owner: None }
+        Writing { work: self.work, owners: &[] }
     }
 
-    fn of_owner<'owner>(&self, owner: &'owner str) -> Writing<'owner> {
-        let work = if self.work == Work::Request { Work::OneOwner } else { self.work };
-        Writing { work, owner: Some(owner) }
+    fn of_owners<'owners>(&self, of_request: Work, owners: &'owners [&'owners str]) -> Writing<'owners> {
+        let work = if self.work == Work::Request { of_request } else { self.work };
+        Writing { work, owners }
     }
 
     /// Runs an operation, counted under the name of the function that wrote the closure of this type. Boxed, because each
@@ -224,6 +238,12 @@ impl Db {
     #[cfg(feature = "planned-failures")]
     pub(crate) fn plan_failure(&self, operation: &str, moment: FailureMoment) {
         self.operations.planned_failures.plan(operation, moment);
+    }
+
+    /// Lets something happen before the next operation of a name, for tests.
+    #[cfg(feature = "planned-failures")]
+    pub(crate) fn plan_meanwhile(&self, operation: &str, meanwhile: BoxFuture<'static, ()>) {
+        self.operations.planned_failures.plan_meanwhile(operation, meanwhile);
     }
 
     /// The operations whose planned failure has not come yet.

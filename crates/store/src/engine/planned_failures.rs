@@ -1,10 +1,14 @@
 //! Failures that a test plans: the next operation of a name fails as when the database is away.
 //!
 //! A test of a caller can close a whole database, but the faults that do harm come in the middle: the first of two reads
-//! is answered and the second is not, one database has committed and the other is away.
+//! is answered and the second is not, one database has committed and the other is away. In the same way something else
+//! can be planned to happen between two operations of a caller.
 
 use std::collections::VecDeque;
+use std::fmt::{Debug, Formatter};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use futures::future::BoxFuture;
 
 use crate::error::{Result, StoreError};
 
@@ -19,12 +23,33 @@ pub enum FailureMoment {
 
 /// The failures that are still to come.
 #[derive(Debug, Default)]
-pub(super) struct PlannedFailures(Mutex<VecDeque<(String, FailureMoment)>>);
+pub(super) struct PlannedFailures(Mutex<VecDeque<(String, Event)>>);
+
+/// What comes with an operation.
+enum Event {
+    Failure(FailureMoment),
+    /// Something that ends before the operation begins.
+    Meanwhile(BoxFuture<'static, ()>),
+}
+
+impl Debug for Event {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Event::Failure(moment) => moment.fmt(formatter),
+            Event::Meanwhile(_) => formatter.write_str("Meanwhile"),
+        }
+    }
+}
 
 impl PlannedFailures {
     /// Lets the next operation of a name fail; planned twice, the next two.
     pub fn plan(&self, operation: &str, moment: FailureMoment) {
-        self.lock().push_back((operation.to_owned(), moment));
+        self.lock().push_back((operation.to_owned(), Event::Failure(moment)));
+    }
+
+    /// Lets something happen before the next operation of a name.
+    pub fn plan_meanwhile(&self, operation: &str, meanwhile: BoxFuture<'static, ()>) {
+        self.lock().push_back((operation.to_owned(), Event::Meanwhile(meanwhile)));
     }
 
     /// Returns the operations that have not failed yet.
@@ -37,19 +62,23 @@ impl PlannedFailures {
         let failure = || StoreError::Unavailable(format!("{operation} fails as planned"));
         match self.take(operation) {
             None => work.await,
-            Some(FailureMoment::BeforeItBegins) => Err(failure()),
+            Some(Event::Meanwhile(meanwhile)) => {
+                meanwhile.await;
+                work.await
+            }
+            Some(Event::Failure(FailureMoment::BeforeItBegins)) => Err(failure()),
             // An error of its own comes first: then it has not committed.
-            Some(FailureMoment::AfterItCommits) => work.await.and_then(|_| Err(failure())),
+            Some(Event::Failure(FailureMoment::AfterItCommits)) => work.await.and_then(|_| Err(failure())),
         }
     }
 
-    fn take(&self, operation: &str) -> Option<FailureMoment> {
+    fn take(&self, operation: &str) -> Option<Event> {
         let mut planned = self.lock();
         let place = planned.iter().position(|(name, _)| name == operation)?;
-        planned.remove(place).map(|(_, moment)| moment)
+        planned.remove(place).map(|(_, event)| event)
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(String, FailureMoment)>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(String, Event)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

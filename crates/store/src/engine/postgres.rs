@@ -79,11 +79,11 @@ struct Connections {
 
 /// What a write is, as far as limits go.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Writing<'owner> {
+pub(super) struct Writing<'owners> {
     /// Which deadlines it has.
     pub work: Work,
-    /// Whose rows alone it touches; writes of one owner take few connections.
-    pub owner: Option<&'owner str>,
+    /// Whose rows alone it touches, and which rows of all it waits for; writes of each of them take few connections.
+    pub owners: &'owners [&'owners str],
 }
 
 impl std::fmt::Debug for Postgres {
@@ -128,7 +128,7 @@ impl Postgres {
             }
             ended
         };
-        self.run_write(kind.owner, work).await
+        self.run_write(kind.owners, work).await
     }
 
     pub(super) async fn write(&self, kind: Writing<'_>, mut body: Body) -> Result<()> {
@@ -149,7 +149,7 @@ impl Postgres {
             }
             Err(last)
         };
-        self.run_write(kind.owner, work).await
+        self.run_write(kind.owners, work).await
     }
 
     /// Returns how a single statement runs that reads: by itself, unless its deadlines have to travel with it.
@@ -172,11 +172,11 @@ impl Postgres {
 
     /// Runs what writes. A caller that goes away ends it: at once while it waits for a connection, and after some time when
     /// it has begun.
-    async fn run_write<F>(&self, owner: Option<&str>, work: F) -> Result<()>
+    async fn run_write<F>(&self, owners: &[&str], work: F) -> Result<()>
     where
         F: AsyncFnOnce(Arc<Place>) -> Result<()> + Send + 'static,
     {
-        let place = self.guarded(self.operations.lanes.place(owner)).await?;
+        let place = self.guarded(self.operations.lanes.place(owners)).await?;
         let running = self.operations.spawn(place, work);
         let (caller, gone) = oneshot::channel::<()>();
         let postgres = self.clone();
@@ -226,7 +226,7 @@ impl Connections {
     where
         F: AsyncFnOnce(Arc<Place>) -> Result<()> + Send + 'static,
     {
-        let place = self.lanes.place(None).await?;
+        let place = self.lanes.place(&[]).await?;
         // Otherwise a request that was broken off would leave a long read running, and a place taken.
         self.spawn(place, work).ended().await
     }

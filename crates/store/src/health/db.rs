@@ -13,6 +13,8 @@ use crate::events::{EventLog, delete_events};
 use crate::objects::Objects;
 use crate::segment::verify::Verified;
 use crate::texts::sql;
+#[cfg(feature = "planned-failures")]
+use futures::future::BoxFuture;
 
 pub(crate) const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/health/0001_spine.sql"),
@@ -77,6 +79,12 @@ impl HealthDb {
     #[cfg(feature = "planned-failures")]
     pub fn plan_failure(&self, operation: &str, moment: FailureMoment) {
         self.db.plan_failure(operation, moment);
+    }
+
+    /// Lets something happen before the next operation of a name begins, for tests.
+    #[cfg(feature = "planned-failures")]
+    pub fn plan_meanwhile(&self, operation: &str, meanwhile: BoxFuture<'static, ()>) {
+        self.db.plan_meanwhile(operation, meanwhile);
     }
 
     /// Returns the operations whose planned failure has not come yet.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use boxed_futures::boxed_futures;
 use vitals::block::Block;
-use vitals::derivation::{DerivedRow, Setting, day_of, keys_of_days};
+use vitals::derivation::{DerivedRow, Output, Setting, day_of};
 use vitals::latest::LatestValues;
 use vitals::registry::DataType;
 use vitals::zone::{DAY_US, LocalDay};
@@ -28,13 +28,47 @@ use crate::texts::sql;
 // A patient whose phone was away for weeks comes back with thousands: memory and the length of one commit stay bounded,
 // and the rest is taken in by the next derivation.
 const MOST_EVENTS: i64 = 256;
-/// Types that one statement asks for the rows of.
-const MOST_TYPES: usize = 4;
+/// Outputs that one statement asks for, besides NEWS entries.
+const MOST_OUTPUTS: usize = 7;
+/// Types that one statement asks for the rows of, and waveforms besides them.
+const MOST_TYPES: usize = 8;
+/// In the place of an output or a type that is not wanted.
+const NONE: i64 = -1;
 
 /// Columns of a derived value at the places that a chunk's have: sum and bytes are the last two of both.
 macro_rules! derived_as_chunk {
     () => {
         "output, key, version, 0, 0, 0, 0, sum, body"
+    };
+}
+
+/// A part of a statement that asks for an output from a key to another one, by the names of its parameters.
+macro_rules! of_output {
+    ($output:literal, $from:literal, $to:literal) => {
+        concat!(
+            " UNION ALL SELECT ",
+            derived_as_chunk!(),
+            " FROM derived WHERE patient = $1 AND output = ",
+            $output,
+            " AND key >= ",
+            $from,
+            " AND key <= ",
+            $to
+        )
+    };
+}
+
+/// Parameters of types that are no waveforms.
+macro_rules! small_types {
+    () => {
+        "$32, $33, $34, $35, $36, $37, $38, $39"
+    };
+}
+
+/// Parameters of all types.
+macro_rules! wanted_types {
+    () => {
+        concat!(small_types!(), ", $40, $41, $42, $43, $44, $45, $46, $47")
     };
 }
 
@@ -57,24 +91,25 @@ sql! {
             WHERE patient = $1 AND sequence > (SELECT derived_through FROM patient WHERE uuid = $1)
             ORDER BY sequence LIMIT $3) AS undone";
     AROUND = concat!("SELECT CAST(-1 AS BIGINT), data_type, ", chunk_columns!(), " FROM chunk
-            WHERE patient = $1 AND data_type IN ($6, $7, $8, $9) AND last_us >= $10 AND last_us <= $11 AND first_us <= $12
-        UNION ALL SELECT ", derived_as_chunk!(), " FROM derived
-            WHERE patient = $1 AND output IN (1, 2, 3, 6) AND key >= $2 AND key <= $3
-        UNION ALL SELECT ", derived_as_chunk!(), " FROM derived
-            WHERE patient = $1 AND output = 4 AND key >= $4 AND key <= $5
-        UNION ALL SELECT ", derived_as_chunk!(), " FROM derived WHERE patient = $1 AND output = 5 AND key <= $5
-            AND key >= COALESCE((SELECT MAX(key) FROM derived WHERE patient = $1 AND output = 5 AND key < $4), $4)
-        UNION ALL SELECT ", derived_as_chunk!(), " FROM derived WHERE patient = $1 AND output = 5 AND key > $5
+            WHERE patient = $1 AND data_type IN (", wanted_types!(), ") AND last_us >= $25 AND last_us <= $26
+            AND first_us <= $27 AND (data_type IN (", small_types!(), ") OR last_us >= $30 AND first_us <= $31)",
+        of_output!("$4", "$5", "$6"), of_output!("$7", "$8", "$9"), of_output!("$10", "$11", "$12"),
+        of_output!("$13", "$14", "$15"), of_output!("$16", "$17", "$18"), of_output!("$19", "$20", "$21"),
+        of_output!("$22", "$23", "$24"), "
+        UNION ALL SELECT ", derived_as_chunk!(), " FROM derived WHERE patient = $1 AND output = 5 AND key <= $3
+            AND key >= COALESCE((SELECT MAX(key) FROM derived WHERE patient = $1 AND output = 5 AND key < $2), $2)
+        UNION ALL SELECT ", derived_as_chunk!(), " FROM derived WHERE patient = $1 AND output = 5 AND key > $3
             AND key = (SELECT MAX(key) FROM derived WHERE patient = $1 AND output = 5)
         UNION ALL SELECT -3, (SELECT MIN(key) FROM derived WHERE patient = $1 AND output = 1),
             (SELECT MAX(key) FROM derived WHERE patient = $1 AND output = 1), 0, 0, 0, 0, 0, CAST(NULL AS BYTEA)
         UNION ALL SELECT -4, data_type, CAST(COALESCE(SUM(chunks), 0) AS BIGINT), COUNT(*) - COUNT(chunks),
-            0, 0, 0, 0, CAST(NULL AS BYTEA) FROM tally WHERE patient = $1 AND data_type IN ($6, $7, $8, $9)
-            AND quarter_us >= $13 AND quarter_us < $14 GROUP BY data_type
+            0, 0, 0, 0, CAST(NULL AS BYTEA) FROM tally WHERE patient = $1 AND data_type IN (", wanted_types!(), ")
+            AND quarter_us >= $28 AND quarter_us < $29 GROUP BY data_type
         UNION ALL SELECT -5, data_type, COUNT(*), 0, 0, 0, 0, 0, CAST(NULL AS BYTEA) FROM chunk
-            WHERE patient = $1 AND data_type IN ($6, $7, $8, $9) AND last_us >= $13 AND last_us < $14 GROUP BY data_type
+            WHERE patient = $1 AND data_type IN (", wanted_types!(), ") AND last_us >= $28 AND last_us < $29
+            GROUP BY data_type
         UNION ALL SELECT -2, data_type, 0, 0, 0, 0, 0, 0, CAST(NULL AS BYTEA) FROM segment
-            WHERE patient = $1 AND data_type IN ($6, $7, $8, $9) AND last_us >= $10 AND first_us <= $12");
+            WHERE patient = $1 AND data_type IN (", wanted_types!(), ") AND last_us >= $25 AND first_us <= $27");
 }
 
 /// Who a patient is for the formulas, and what is dirty.
@@ -130,8 +165,8 @@ impl HealthDb {
     /// Rows and derived values around dirty ranges, in one snapshot.
     pub async fn derivation_inputs(&self, patient: &PatientId, wanted: InputRange) -> Result<DerivationInputs> {
         let patient = patient.clone();
-        // A live sync's are few, and the trip to a blocking thread would cost more than they do.
-        if wanted.types.is_empty() {
+        // A live sync's rows are few, and the trip to a blocking thread would cost more than they do. Waveforms are many.
+        if wanted.types.is_empty() || wanted.types.iter().any(|data_type| data_type.is_waveform()) {
             return self.db.read_single(async move |tx| inputs(tx, &patient, &wanted).await).await;
         }
         self.db.look_up(async move |tx| inputs(tx, &patient, &wanted).await).await
@@ -217,19 +252,41 @@ impl Dirty {
 /// What is asked for around dirty ranges.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputRange {
-    /// First and last local day of everything that is derived of days.
-    pub days: (LocalDay, LocalDay),
-    /// First and last time of AF records and NEWS entries, ms; the last entry before it is read too.
-    pub times_ms: (i64, i64),
-    /// Types whose rows are read, at most four.
+    /// Outputs other than NEWS, each with its first and last key; at most [`InputRange::MOST_OUTPUTS`].
+    pub outputs: BTreeMap<Output, (i64, i64)>,
+    /// First and last time of NEWS entries, ms; the last entry before them and the newest of all are read too.
+    pub news_ms: (i64, i64),
+    /// Types whose rows are read; at most [`InputRange::MOST_TYPES`], and as many waveforms.
     pub types: Vec<DataType>,
     /// First and last time of the rows, µs.
     pub rows_us: (i64, i64),
+    /// First and last time of rows of waveforms, µs, within those.
+    pub waveforms_us: (i64, i64),
 }
 
 impl InputRange {
-    /// Types that can be asked for.
+    /// Outputs that can be asked for.
+    pub const MOST_OUTPUTS: usize = MOST_OUTPUTS;
+    /// Types that can be asked for, waveforms or others.
     pub const MOST_TYPES: usize = MOST_TYPES;
+
+    /// Returns the first and last time of the rows of a type, µs.
+    pub fn rows_of(&self, data_type: DataType) -> (i64, i64) {
+        if data_type.is_waveform() { self.waveforms_us } else { self.rows_us }
+    }
+
+    /// Returns the waveforms among the types, or the others.
+    fn types_that(&self, are_waveforms: impl Fn(DataType) -> bool) -> [i64; MOST_TYPES] {
+        let mut types = self.types.iter().filter(|data_type| are_waveforms(**data_type));
+        std::array::from_fn(|_| types.next().map_or(NONE, |data_type| data_type.number()))
+    }
+
+    /// Returns output, first and last key of what is wanted, as the statement takes them.
+    fn keys(&self) -> [i64; 3 * MOST_OUTPUTS] {
+        let wanted = self.outputs.iter().flat_map(|(output, (first, last))| [output.number(), *first, *last]);
+        let mut keys = wanted.chain(std::iter::repeat(NONE));
+        std::array::from_fn(|_| keys.next().unwrap_or(NONE))
+    }
 }
 
 /// Rows and derived values of a patient, as they were at one moment.
@@ -244,31 +301,26 @@ pub struct DerivationInputs {
 }
 
 async fn inputs(tx: &Tx<'_>, patient: &PatientId, wanted: &InputRange) -> Result<DerivationInputs> {
-    const NO_TYPE: i64 = -1;
-    let (first_key, last_key) = keys_of_days(wanted.days.0, wanted.days.1);
-    let types: [i64; MOST_TYPES] =
-        std::array::from_fn(|at| wanted.types.get(at).map_or(NO_TYPE, |data_type| data_type.number()));
-    let [one, two, three, four] = &types;
     let (from_us, to_us) = wanted.rows_us;
     // A chunk lies within one UTC day, so this bounds the part of the index that is read.
     let latest_end_us = to_us.saturating_add(DAY_US);
     let (first_quarter_us, end_quarter_us) = quarters_of(from_us, to_us);
-    let params: [&dyn Param; 14] = [
-        &patient,
-        &first_key,
-        &last_key,
-        &wanted.times_ms.0,
-        &wanted.times_ms.1,
-        one,
-        two,
-        three,
-        four,
+    let keys = wanted.keys();
+    let (types, waveforms) =
+        (wanted.types_that(|data_type| !data_type.is_waveform()), wanted.types_that(DataType::is_waveform));
+    let mut params: Vec<&dyn Param> = vec![&patient, &wanted.news_ms.0, &wanted.news_ms.1];
+    params.extend(keys.iter().map(|key| key as &dyn Param));
+    let times: [&dyn Param; 7] = [
         &from_us,
         &latest_end_us,
         &to_us,
         &first_quarter_us,
         &end_quarter_us,
+        &wanted.waveforms_us.0,
+        &wanted.waveforms_us.1,
     ];
+    params.extend(times);
+    params.extend(types.iter().chain(&waveforms).map(|number| number as &dyn Param));
     let mut counted: BTreeMap<i64, Counted> = BTreeMap::new();
     let mut inputs = DerivationInputs::default();
     let (mut chunks, mut sealed) = (Vec::new(), Vec::new());
@@ -300,9 +352,10 @@ async fn inputs(tx: &Tx<'_>, patient: &PatientId, wanted: &InputRange) -> Result
     // Rows of a sealed period lie in an object, which is not read within a statement; the caller reads such types by
     // `rows`.
     for data_type in wanted.types.iter().filter(|data_type| !sealed.contains(&data_type.number())) {
+        let (from_us, to_us) = wanted.rows_of(*data_type);
         judge(*data_type, wanted.rows_us, counted.get(&data_type.number()).copied().unwrap_or_default())?;
         let of_type: Vec<&StoredChunk> = chunks.iter().filter(|chunk| chunk.data_type == *data_type).collect();
-        check_found(*data_type, &of_type, wanted.rows_us)?;
+        check_found(*data_type, &of_type, (from_us, to_us))?;
         let blocks = of_type.into_iter().map(|chunk| chunk.rows(patient));
         inputs.rows.insert(*data_type, reader::merge(blocks.collect::<Result<_>>()?, from_us, to_us));
     }

@@ -33,7 +33,11 @@ sql! {
     RETIRED_OF = "SELECT data_type, before_us FROM retired WHERE patient = $1";
     COUNT_BEFORE = "SELECT CAST(COALESCE(SUM(samples), 0) AS BIGINT) FROM tally
         WHERE patient = $1 AND data_type = $2 AND quarter_us < $3";
-    HOLD = "UPDATE patient SET arrivals = arrivals WHERE uuid = $1";
+    /// With a new token and the lease of a node ended. A derivation that is under way may read the rows before they go, or
+    /// after: its commit is refused, and the next derivation knows which windows are frozen. The wait of one that has
+    /// failed, which no node holds, stays.
+    HOLD = "UPDATE patient SET fold_token = fold_token + 1, fold_node = NULL,
+        fold_lease_until_ms = CASE WHEN fold_node IS NULL THEN fold_lease_until_ms ELSE 0 END WHERE uuid = $1";
     NOTE = "INSERT INTO retired (patient, data_type, before_us) VALUES ($1, $2, $3)
         ON CONFLICT (patient, data_type) DO UPDATE SET before_us =
         CASE WHEN excluded.before_us > retired.before_us THEN excluded.before_us ELSE retired.before_us END";
@@ -133,7 +137,8 @@ async fn retired_of(tx: &Tx<'_>, patient: &PatientId) -> Result<BTreeMap<DataTyp
 async fn retire_whole(tx: &Tx<'_>, retirement: &Retirement, entry: Option<&NewAuditEntry>, now_ms: i64) -> Result<()> {
     let Retirement { patient, data_type, before_us } = retirement;
     let number = data_type.number();
-    // Syncs of the patient wait: a row that comes later is compared with the time that is noted here.
+    // Syncs of the patient wait: a row that comes later is compared with the time that is noted here. What is being derived
+    // is derived again: windows whose rows go here would look empty to it, and what they have led to would be overwritten.
     if tx.execute(HOLD, &[patient]).await? == 0 {
         return Err(StoreError::Gone("patient"));
     }

@@ -159,7 +159,7 @@ impl Audit {
 impl UsersDb {
     /// Writes entries of something that needs no other change in this database.
     pub async fn record(&self, audit: Audit) -> Result<()> {
-        self.db.write(async move |tx| audit.append(tx).await).await
+        self.write_logged(async move |tx| audit.append(tx).await).await
     }
 
     /// Returns who last did something to a patient, by the code of the action; `None` when nobody did.

@@ -78,7 +78,7 @@ impl UsersDb {
             tx.put(RAISE, &[&now_ms]).await?;
             tx.query_opt(LAST, &[], |row| row.get(0)).await
         };
-        let last = self.db.write(begin).await?.unwrap_or_default();
+        let last = self.write_logged(begin).await?.unwrap_or_default();
         // Numbers begin at 1, so all entries of the first time come after this.
         let after = Some((query.from_ms, 0));
         Ok(AuditReader { db: self.db.clone(), query, last, after })

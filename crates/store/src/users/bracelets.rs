@@ -105,14 +105,13 @@ pub enum Completion {
 impl UsersDb {
     /// Registers a bracelet and writes the entries. [`StoreError::Conflict`] when its serial number is taken.
     pub async fn add_bracelet(&self, bracelet: Bracelet, audit: Audit) -> Result<()> {
-        self.db
-            .write(async move |tx| {
-                let Bracelet { id, serial_number, device_type, firmware_version, registered_by, created_ms, .. } =
-                    &bracelet;
-                tx.put(ADD, &[id, serial_number, device_type, firmware_version, registered_by, created_ms]).await?;
-                audit.append(tx).await
-            })
-            .await
+        self.write_logged(async move |tx| {
+            let Bracelet { id, serial_number, device_type, firmware_version, registered_by, created_ms, .. } =
+                &bracelet;
+            tx.put(ADD, &[id, serial_number, device_type, firmware_version, registered_by, created_ms]).await?;
+            audit.append(tx).await
+        })
+        .await
     }
 
     /// Returns the bracelets that an account may act on with a key, oldest first.
@@ -161,40 +160,37 @@ impl UsersDb {
     /// Writes model and firmware of a bracelet as they are given. False, and nothing is changed, when it is not there
     /// or is no longer worn by the one who is given.
     pub async fn change_bracelet(&self, bracelet: Bracelet, completion: Completion) -> Result<bool> {
-        self.db
-            .write(async move |tx| {
-                let Bracelet { id, device_type, firmware_version, worn_by, .. } = &bracelet;
-                // The message was made for this wearer: for another one it would change the wrong patient's row.
-                if wearer(tx, id).await? != *worn_by
-                    || tx.execute(CHANGE, &[id, device_type, firmware_version]).await? == 0
-                {
-                    return Ok(false);
-                }
-                match &completion {
-                    Completion::Here(audit) => audit.append(tx).await?,
-                    Completion::Owed(message) => message.enqueue(tx).await?,
-                }
-                Ok(true)
-            })
-            .await
+        self.write_logged(async move |tx| {
+            let Bracelet { id, device_type, firmware_version, worn_by, .. } = &bracelet;
+            // The message was made for this wearer: for another one it would change the wrong patient's row.
+            if wearer(tx, id).await? != *worn_by || tx.execute(CHANGE, &[id, device_type, firmware_version]).await? == 0
+            {
+                return Ok(false);
+            }
+            match &completion {
+                Completion::Here(audit) => audit.append(tx).await?,
+                Completion::Owed(message) => message.enqueue(tx).await?,
+            }
+            Ok(true)
+        })
+        .await
     }
 
     /// Removes a bracelet that nobody wears and writes the entries. False, and nothing is changed, when it is worn.
     pub async fn remove_bracelet(&self, id: &BraceletId, audit: Audit) -> Result<bool> {
         let id = id.clone();
-        self.db
-            .write(async move |tx| {
-                // Held from here on: nobody can put the bracelet on before it is removed.
-                if wearer(tx, &id).await?.is_some() {
-                    return Ok(false);
-                }
-                if tx.execute(REMOVE, &[&id]).await? == 0 {
-                    return Err(StoreError::Gone("bracelet"));
-                }
-                audit.append(tx).await?;
-                Ok(true)
-            })
-            .await
+        self.write_logged(async move |tx| {
+            // Held from here on: nobody can put the bracelet on before it is removed.
+            if wearer(tx, &id).await?.is_some() {
+                return Ok(false);
+            }
+            if tx.execute(REMOVE, &[&id]).await? == 0 {
+                return Err(StoreError::Gone("bracelet"));
+            }
+            audit.append(tx).await?;
+            Ok(true)
+        })
+        .await
     }
 
     /// Puts a bracelet on a patient's wrist and enqueues for the health database its device.

@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use boxed_futures::boxed_futures;
 use serde_json::json;
 
-use super::audit;
 use super::db::UsersDb;
 use super::group_settings::hold_group;
 use super::messages::{self, HealthMessage};
+use super::{audit, audit_head};
 use super::{recovery_codes, security_events};
 use crate::engine::{Tx, Work};
 use crate::error::{Result, StoreError};
@@ -114,7 +114,7 @@ impl UsersDb {
         let (owner, patient) = (patient, patient.clone());
         self.db
             .with_deadlines_of(Work::Deletion)
-            .write_of(owner.as_str(), async move |tx| {
+            .write_in_line(&[owner.as_str(), audit_head::LINE], async move |tx| {
                 // Freed pages are overwritten at once. That slows every deletion, so it ends with this one.
                 tx.overwrite_deleted(true)?;
                 let erased = erase_patient(tx, &patient, at_ms, &message).await;
@@ -181,7 +181,7 @@ impl UsersDb {
         let account = account.clone();
         self.db
             .with_deadlines_of(Work::Deletion)
-            .write(async move |tx| {
+            .write_in_line(&[audit_head::LINE], async move |tx| {
                 tx.overwrite_deleted(true)?;
                 let erased = erase_account(tx, &account, &message).await;
                 tx.overwrite_deleted(false)?;

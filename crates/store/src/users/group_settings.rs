@@ -8,6 +8,7 @@ use boxed_futures::boxed_futures;
 use serde_json::{Map, Value};
 
 use super::audit::Audit;
+use super::audit_head;
 use super::db::UsersDb;
 use super::messages::HealthMessage;
 use crate::engine::Tx;
@@ -141,9 +142,9 @@ impl UsersDb {
         effective: EffectiveSettings,
         audit: Audit,
     ) -> Result<Vec<PatientId>> {
-        let code = code.clone();
+        let (group, code) = (code, code.clone());
         self.db
-            .write(async move |tx| {
+            .write_in_line(&[group.as_str(), audit_head::LINE], async move |tx| {
                 if !hold_group(tx, &code).await? {
                     return Err(StoreError::Gone("group"));
                 }

@@ -3,6 +3,7 @@
 use boxed_futures::boxed_futures;
 
 use super::audit::Audit;
+use super::audit_head;
 use super::db::UsersDb;
 use super::group_settings;
 use crate::engine::row::Columns;
@@ -66,17 +67,13 @@ impl UsersDb {
     /// codes is taken.
     pub async fn add_group(&self, group: Group, member: &AccountId, audit: Audit) -> Result<()> {
         let member = member.clone();
-        self.db
-            .write(async move |tx| {
-                tx.put(
-                    ADD,
-                    &[&group.code, &group.id, &group.hcp_code, &group.name, &group.description, &group.created_ms],
-                )
+        self.write_logged(async move |tx| {
+            tx.put(ADD, &[&group.code, &group.id, &group.hcp_code, &group.name, &group.description, &group.created_ms])
                 .await?;
-                tx.put(ADD_MEMBER, &[&member, &group.code, &group.created_ms]).await?;
-                audit.append(tx).await
-            })
-            .await
+            tx.put(ADD_MEMBER, &[&member, &group.code, &group.created_ms]).await?;
+            audit.append(tx).await
+        })
+        .await
     }
 
     /// Returns the groups of an account, oldest first; of those, only the ones in the scope of a key when it has one.
@@ -100,9 +97,9 @@ impl UsersDb {
         description: Option<String>,
         audit: Audit,
     ) -> Result<Group> {
-        let code = code.clone();
+        let (group, code) = (code, code.clone());
         self.db
-            .write(async move |tx| {
+            .write_in_line(&[group.as_str(), audit_head::LINE], async move |tx| {
                 let changed = tx
                     .query_opt(CHANGE, &[&code, &name, &description], |row| read_group(&mut Columns::of(row)))
                     .await?;
@@ -116,9 +113,9 @@ impl UsersDb {
     /// Deletes a group that holds no patient, with its members and settings, and writes the entries. What API keys are
     /// scoped to stays: a key whose groups are all gone acts on none. [`StoreError::Gone`] when there is none such.
     pub async fn delete_group(&self, code: &GroupCode, audit: Audit) -> Result<GroupDeletion> {
-        let code = code.clone();
+        let (group, code) = (code, code.clone());
         self.db
-            .write(async move |tx| {
+            .write_in_line(&[group.as_str(), audit_head::LINE], async move |tx| {
                 // Before the look at its patients: one who joins meanwhile waits, and then finds no group.
                 if !group_settings::hold_group(tx, &code).await? {
                     return Err(StoreError::Gone("group"));

@@ -4,6 +4,7 @@ use boxed_futures::boxed_futures;
 
 use super::api_keys::key_opens;
 use super::audit::Audit;
+use super::audit_head;
 use super::db::UsersDb;
 use super::group_settings::{EffectiveSettings, hold_group};
 use super::groups::{Group, group_columns, read_group};
@@ -167,9 +168,9 @@ impl UsersDb {
         now_ms: i64,
         audit: Audit,
     ) -> Result<bool> {
-        let (account, group_code) = (account.clone(), group_code.clone());
+        let (group, account, group_code) = (group_code, account.clone(), group_code.clone());
         self.db
-            .write(async move |tx| {
+            .write_in_line(&[group.as_str(), audit_head::LINE], async move |tx| {
                 if !hold_group(tx, &group_code).await? {
                     return Err(StoreError::Gone("group"));
                 }
@@ -190,9 +191,9 @@ impl UsersDb {
         group_code: &GroupCode,
         message: HealthMessage,
     ) -> Result<MemberRemoval> {
-        let (account, group_code) = (account.clone(), group_code.clone());
+        let (group, account, group_code) = (group_code, account.clone(), group_code.clone());
         self.db
-            .write(async move |tx| {
+            .write_in_line(&[group.as_str()], async move |tx| {
                 if !hold_group(tx, &group_code).await? {
                     return Err(StoreError::Gone("group"));
                 }
@@ -219,9 +220,10 @@ impl UsersDb {
         effective: EffectiveSettings,
         audit: Audit,
     ) -> Result<bool> {
-        let (owner, group_code, patient) = (patient, group_code.clone(), patient.clone());
+        let (group, owner) = (group_code, patient);
+        let (group_code, patient) = (group.clone(), owner.clone());
         self.db
-            .write_of(owner.as_str(), async move |tx| {
+            .write_in_line(&[group.as_str(), owner.as_str(), audit_head::LINE], async move |tx| {
                 if !hold_group(tx, &group_code).await? {
                     return Err(StoreError::Gone("group"));
                 }
@@ -252,9 +254,10 @@ impl UsersDb {
         effective: EffectiveSettings,
         message: HealthMessage,
     ) -> Result<PatientDetachment> {
-        let (owner, group_code, patient) = (patient, group_code.clone(), patient.clone());
+        let (group, owner) = (group_code, patient);
+        let (group_code, patient) = (group.clone(), owner.clone());
         self.db
-            .write_of(owner.as_str(), async move |tx| {
+            .write_in_line(&[group.as_str(), owner.as_str()], async move |tx| {
                 if !hold_group(tx, &group_code).await? {
                     return Err(StoreError::Gone("group"));
                 }

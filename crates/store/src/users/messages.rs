@@ -113,36 +113,34 @@ impl UsersDb {
     /// written, when another node has done so.
     pub async fn complete(&self, key: &MessageKey, audit: Audit) -> Result<bool> {
         let key = key.clone();
-        self.db
-            .write(async move |tx| {
-                // Emptying decides which of several nodes writes the entries: they are chained, so a second copy could
-                // not be taken out.
-                if !outbox::empty(tx, &key).await? {
-                    return Ok(false);
-                }
-                audit.append(tx).await?;
-                Ok(true)
-            })
-            .await
+        self.write_logged(async move |tx| {
+            // Emptying decides which of several nodes writes the entries: they are chained, so a second copy could
+            // not be taken out.
+            if !outbox::empty(tx, &key).await? {
+                return Ok(false);
+            }
+            audit.append(tx).await?;
+            Ok(true)
+        })
+        .await
     }
 
     /// Writes entries that the health database has enqueued, each once however often they are delivered: they are
     /// distinguished by their identifiers.
     pub async fn take_entries(&self, audit: Audit) -> Result<()> {
-        self.db
-            .write(async move |tx| {
-                // Before the look, so that two deliveries at once do not both find nothing.
-                audit_head::hold(tx).await?;
-                let mut missing = audit.clone();
-                missing.entries.clear();
-                for entry in &audit.entries {
-                    if tx.query_opt(IS_WRITTEN, &[&entry.id], |_| Ok(())).await?.is_none() {
-                        missing.entries.push(entry.clone());
-                    }
+        self.write_logged(async move |tx| {
+            // Before the look, so that two deliveries at once do not both find nothing.
+            audit_head::hold(tx).await?;
+            let mut missing = audit.clone();
+            missing.entries.clear();
+            for entry in &audit.entries {
+                if tx.query_opt(IS_WRITTEN, &[&entry.id], |_| Ok(())).await?.is_none() {
+                    missing.entries.push(entry.clone());
                 }
-                missing.append(tx).await
-            })
-            .await
+            }
+            missing.append(tx).await
+        })
+        .await
     }
 }
 

@@ -141,9 +141,10 @@ impl UsersDb {
         message: HealthMessage,
         effective: EffectiveSettings,
     ) -> Result<()> {
-        let group_code = group_code.clone();
+        let (group, group_code) = (group_code, group_code.clone());
         self.db
-            .write(async move |tx| {
+            // The row of the group is held until the end.
+            .write_in_line(&[group.as_str()], async move |tx| {
                 if !hold_group(tx, &group_code).await? {
                     return Err(StoreError::Gone("group"));
                 }

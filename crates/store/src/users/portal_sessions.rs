@@ -91,35 +91,34 @@ impl UsersDb {
         audit: Audit,
     ) -> Result<bool> {
         let password_hash = password_hash.to_owned();
-        self.db
-            .write(async move |tx| {
-                // Held with the password that the login has checked: one that was changed meanwhile has ended sessions
-                // that this one would escape.
-                if !hold_account(tx, &session.account, &password_hash).await?
-                    || !use_factor(tx, &session.account, &factor).await?
-                {
-                    return Ok(false);
-                }
-                let new = &session;
-                tx.put(
-                    ADD,
-                    &[
-                        &new.id,
-                        &new.token_hash,
-                        &new.account,
-                        &new.view_only,
-                        &new.address,
-                        &new.user_agent,
-                        &new.created_ms,
-                        &new.last_seen_ms,
-                        &new.ends_ms,
-                    ],
-                )
-                .await?;
-                audit.append(tx).await?;
-                Ok(true)
-            })
-            .await
+        self.write_logged(async move |tx| {
+            // Held with the password that the login has checked: one that was changed meanwhile has ended sessions
+            // that this one would escape.
+            if !hold_account(tx, &session.account, &password_hash).await?
+                || !use_factor(tx, &session.account, &factor).await?
+            {
+                return Ok(false);
+            }
+            let new = &session;
+            tx.put(
+                ADD,
+                &[
+                    &new.id,
+                    &new.token_hash,
+                    &new.account,
+                    &new.view_only,
+                    &new.address,
+                    &new.user_agent,
+                    &new.created_ms,
+                    &new.last_seen_ms,
+                    &new.ends_ms,
+                ],
+            )
+            .await?;
+            audit.append(tx).await?;
+            Ok(true)
+        })
+        .await
     }
 
     /// Returns the session whose cookie has this hash, and whose it is; whether it still counts is for the caller to

@@ -99,15 +99,14 @@ sql! {
 impl UsersDb {
     /// Writes events that happened at a time.
     pub async fn add_security_events(&self, events: Vec<NewSecurityEvent>, time_ms: i64) -> Result<()> {
-        self.db
-            .write(async move |tx| {
-                audit_head::hold(tx).await?;
-                for event in &events {
-                    write(tx, event, time_ms).await?;
-                }
-                Ok(())
-            })
-            .await
+        self.write_logged(async move |tx| {
+            audit_head::hold(tx).await?;
+            for event in &events {
+                write(tx, event, time_ms).await?;
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// Returns events, oldest first.

@@ -6,6 +6,7 @@
 use boxed_futures::boxed_futures;
 
 use super::audit::Audit;
+use super::audit_head;
 use super::db::UsersDb;
 use super::messages::HealthMessage;
 use super::totp::{UsedFactor, use_factor};
@@ -94,7 +95,7 @@ impl UsersDb {
     pub async fn add_session(&self, session: Session, owner: &User, password_hash: &str, audit: Audit) -> Result<bool> {
         let (person, owner, password_hash) = (owner, owner.clone(), password_hash.to_owned());
         self.db
-            .write_of(person.id().as_str(), async move |tx| {
+            .write_in_line(&[person.id().as_str(), audit_head::LINE], async move |tx| {
                 if !hold_person(tx, &owner, &password_hash).await? {
                     return Ok(false);
                 }
@@ -114,7 +115,7 @@ impl UsersDb {
     pub async fn note_login(&self, owner: &User, password_hash: &str, audit: Audit) -> Result<bool> {
         let (person, owner, password_hash) = (owner, owner.clone(), password_hash.to_owned());
         self.db
-            .write_of(person.id().as_str(), async move |tx| {
+            .write_in_line(&[person.id().as_str(), audit_head::LINE], async move |tx| {
                 if !hold_person(tx, &owner, &password_hash).await? {
                     return Ok(false);
                 }

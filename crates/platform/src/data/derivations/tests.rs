@@ -9,7 +9,9 @@ use rand_chacha::ChaCha8Rng;
 use store::{AHEAD_MS, Claim, DerivationCommit, DueRange, PatientId, Profile};
 use vitals::af::{AfRecord, unpack_hour};
 use vitals::block::{Block, Cells};
-use vitals::derivation::{Answer, DERIVATIONS, NEWS_SETTING, Need, Output, Rows, Setting, Subject, day_of, figures};
+use vitals::derivation::{
+    Answer, DERIVATIONS, NEWS_SETTING, Need, Output, Rows, Setting, Subject, day_of, figures, is_input,
+};
 use vitals::latest::{LatestValues, newest_of};
 use vitals::merge::overlay;
 use vitals::registry::{Channel, DataType, NULL};
@@ -39,6 +41,7 @@ struct Memory {
     rows_read: Arc<AtomicUsize>,
     /// Looks beyond the days in hand.
     looks: Arc<AtomicUsize>,
+    counts: DerivationCounts,
 }
 
 impl Reader for Memory {
@@ -91,6 +94,7 @@ impl Memory {
             arrivals: 0,
             rows_read: Arc::default(),
             looks: Arc::default(),
+            counts: DerivationCounts::default(),
         }
     }
 
@@ -128,7 +132,7 @@ impl Memory {
             }
             let (seen, kept_from_us) = (self.latest, BTreeMap::new());
             let (plan, batch) = begin(Input { due, seen, subject: patient(), kept_from_us, now_ms });
-            let changes = run(&*self, batch, &plan, &DerivationCounts::default()).await.unwrap();
+            let changes = run(&*self, batch, &plan, &self.counts).await.unwrap();
             let claim = Claim { patient: PatientId::new("p"), token: 1, failures: store::Failures::default() };
             self.commit(commit_of(claim, &plan, changes, seen, now_ms));
         }
@@ -240,7 +244,8 @@ impl Replay {
 #[tokio::test]
 async fn any_order_of_syncs_and_folds_gives_the_same() {
     let (mut sections, mut numbers): (BTreeSet<i64>, BTreeSet<i64>) = Default::default();
-    let mut outputs: BTreeSet<Output> = BTreeSet::new();
+    let (mut outputs, mut computed): (BTreeSet<Output>, BTreeSet<&str>) = Default::default();
+    let mut types: BTreeSet<DataType> = BTreeSet::new();
     for seed in 0..150 {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let sessions = random.random_range(1..9);
@@ -270,6 +275,8 @@ async fn any_order_of_syncs_and_folds_gives_the_same() {
         memory.assert_done(now_ms, seed);
         sections.extend(expected.derived.of(Output::Section).map(|(key, _)| day_of(key).1));
         numbers.extend(expected.derived.of(Output::Extra).map(|(key, _)| day_of(key).1));
+        computed.extend(expected.counts.all().iter().filter(|(_, count, _)| *count > 0).map(|(id, ..)| *id));
+        types.extend(expected.derived.of(Output::Slots).filter_map(|(key, _)| DataType::from_number(day_of(key).1)));
         outputs.extend(Output::ALL.into_iter().filter(|output| expected.derived.of(*output).next().is_some()));
     }
     // The recordings hold something of each.
@@ -277,6 +284,8 @@ async fn any_order_of_syncs_and_folds_gives_the_same() {
     assert_eq!(numbers, figures().map(|figure| figure.number).collect());
     let listed: BTreeSet<Output> = DERIVATIONS.iter().filter_map(|derivation| derivation.output).collect();
     assert_eq!(outputs, listed);
+    assert_eq!(computed, DERIVATIONS.iter().map(|derivation| derivation.id).collect());
+    assert_eq!(types, DataType::ALL.into_iter().filter(|data_type| is_input(*data_type)).collect());
 }
 
 #[tokio::test]

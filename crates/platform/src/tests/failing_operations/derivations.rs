@@ -1,10 +1,11 @@
 //! Derivations whose reads or commits fail, while those of other patients go on.
 
 use store::FailureMoment::{AfterItCommits, BeforeItBegins};
-use store::PatientId;
+use store::{PatientId, Retirement};
+use vitals::registry::DataType;
 
 use super::study::Study;
-use crate::test_service::minutes_to_noon;
+use crate::test_service::{NOON_MS, minutes_to_noon};
 
 /// Whether a day of a patient is derived; latest values come with the sync already.
 async fn has_day(study: &Study, patient: &PatientId) -> bool {
@@ -82,5 +83,43 @@ async fn recomputation_that_fails_leaves_the_patient_free() {
         let again = data.recompute(Some(&grace), |_, _| {}).await;
         assert!(again.is_ok(), "{operation}: {again:?}");
         assert!(has_day(&study, &grace).await, "{operation}");
+    }
+}
+
+/// Timeline: a derivation or a recomputation has read from when on rows are kept, retention removes them, and the windows
+/// of which they were look empty.
+#[tokio::test(flavor = "multi_thread")]
+async fn retention_that_comes_while_values_are_computed_leaves_what_was_derived() {
+    let of_derivation = ["inputs.derivation_inputs", "commit.commit_derivations"];
+    let of_recomputation = ["derived.sound_derived", "inputs.derivation_inputs", "commit.commit_derivations"];
+    let derivations = of_derivation.map(|operation| (operation, false));
+    for (operation, is_recomputed) in derivations.into_iter().chain(of_recomputation.map(|operation| (operation, true)))
+    {
+        let study = Study::begin().await;
+        let grace = study.patient().await;
+        study.service.sync(&grace, vec![minutes_to_noon(&[60, 61, 62])]).await;
+        study.drain(&["derive"]).await;
+        let before = study.service.day_json(&grace).await;
+        let health = study.service.platform.core.health().clone();
+        let entries = health.news_between(&grace, i64::MIN, i64::MAX).await.unwrap();
+        assert!(!entries.is_empty());
+
+        let retirement =
+            Retirement { patient: grace.clone(), data_type: DataType::Activity, before_us: NOON_MS * 1000 + 1 };
+        let retiring = health.clone();
+        let meanwhile = async move { retiring.retire(&retirement, None, NOON_MS, 7).await.unwrap() };
+        if is_recomputed {
+            health.plan_meanwhile(operation, Box::pin(meanwhile));
+            study.service.platform.data.recompute(Some(&grace), |_, _| {}).await.unwrap();
+        } else {
+            study.weigh(&grace, 77.0).await.unwrap();
+            health.plan_meanwhile(operation, Box::pin(meanwhile));
+            study.drain(&["derive"]).await;
+        }
+        study.assert_all_failed();
+        study.drain(&["derive"]).await;
+        assert_eq!(study.service.day_json(&grace).await, before, "{operation}");
+        assert_eq!(health.news_between(&grace, i64::MIN, i64::MAX).await.unwrap(), entries, "{operation}");
+        assert_eq!(study.service.platform.data.patients_due().await.unwrap(), 0, "{operation}");
     }
 }

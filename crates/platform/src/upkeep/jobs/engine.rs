@@ -247,7 +247,9 @@ impl Engine {
         self.unshared.remove(&name);
         let leases = queue::claim(&self.upkeep.core, kind, node, free).await?;
         let claimed = leases.len();
-        if claimed < free {
+        // What runs by itself has a single row, so another claim would find nothing.
+        let has_one_row = matches!(kind.spec.turn, Turn::Every(_) | Turn::AtStart);
+        if claimed < free || has_one_row {
             self.hungry.remove(&name);
             if kind.spec.turn == Turn::PatientDue {
                 self.gathers_until.insert(name, Instant::now() + GATHER);

@@ -44,8 +44,8 @@ pub(super) struct Place {
     waited_us: AtomicU64,
     /// Given back after the place is free.
     _permit: OwnedSemaphorePermit,
-    /// Of a write of one owner's rows; given back last.
-    _turn: Option<Turn>,
+    /// Of a write of rows that writes take turns at; given back last.
+    _turns: Vec<Turn>,
 }
 
 impl Lanes {
@@ -64,27 +64,25 @@ impl Lanes {
         }
     }
 
-    /// Returns a place on the lane that has most of them, once there is one and it is the turn of the owner whose rows
-    /// are to be written.
+    /// Returns a place on the lane that has most of them, once there is one and it is the turn of the owners whose rows
+    /// are to be written, of one after the other.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] when none became free in time.
-    pub async fn place(self: &Arc<Self>, rows_of: Option<&str>) -> Result<Place> {
+    pub async fn place(self: &Arc<Self>, rows_of: &[&str]) -> Result<Place> {
         // Before the place: who waits for a turn must not keep a connection from others.
-        let turn = match rows_of {
-            Some(rows_of) => {
-                let _counted = Waiting::begin(&self.waiting);
-                Some(self.owners.turn(rows_of).await?)
-            }
-            None => None,
-        };
+        let mut turns = Vec::with_capacity(rows_of.len());
+        for owner in rows_of {
+            let _counted = Waiting::begin(&self.waiting);
+            turns.push(self.owners.turn(owner).await?);
+        }
         let (permit, waited) = match self.places.clone().try_acquire_owned() {
             Ok(permit) => (permit, Duration::ZERO),
             Err(_) => self.waited_for().await?,
         };
         let waited_us = AtomicU64::new(waited.as_micros().try_into().unwrap_or(u64::MAX));
         let lane = self.free().take();
-        Ok(Place { lanes: self.clone(), lane, waited_us, _permit: permit, _turn: turn })
+        Ok(Place { lanes: self.clone(), lane, waited_us, _permit: permit, _turns: turns })
     }
 
     async fn waited_for(&self) -> Result<(OwnedSemaphorePermit, Duration)> {

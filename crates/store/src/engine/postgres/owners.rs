@@ -44,7 +44,7 @@ impl Owners {
         let queue = self.queues().entry(owner).or_insert_with(|| Arc::new(Semaphore::new(self.at_once))).clone();
         match runtime::timeout(LONGEST_QUEUE, queue.acquire_owned()).await {
             Ok(Ok(permit)) => turn.permit = Some(permit),
-            _ => return Err(StoreError::Unavailable("other writes of the same patient do not end".to_owned())),
+            _ => return Err(StoreError::Unavailable("other writes of the same rows do not end".to_owned())),
         }
         Ok(turn)
     }

@@ -141,6 +141,38 @@ async fn row_that_is_held_keeps_two_connections_waiting_and_no_other_owner() {
     assert_eq!(value(&observer).await, 2);
 }
 
+/// A row that writes of all owners come to hold, such as the head of the audit log.
+#[tokio::test(flavor = "multi_thread")]
+async fn row_of_all_that_is_held_keeps_two_connections_waiting_and_no_write_out_of_line() {
+    let Some(server) = Server::start() else { return };
+    let (db, observer) = (open_with(server.url.clone(), 6).await, open(server.url.clone()).await);
+    let holder = Holder::lock(&observer, RAISE).await;
+    let begun = Instant::now();
+    let in_line = (0..20).map(|number| {
+        let db = db.clone();
+        runtime::spawn("a write with an entry", async move {
+            let owner = format!("owner {number}");
+            db.write_in_line(&[owner.as_str(), "head"], async |tx: &Tx<'_>| tx.execute(RAISE, &[]).await).await
+        })
+    });
+    let in_line: Vec<_> = in_line.collect();
+    until_waiting(&observer, "Lock", 2).await;
+    for _ in 0..20 {
+        db.write_of("grace", async |tx: &Tx<'_>| tx.execute(RAISE_OTHER, &[]).await).await.unwrap();
+        db.read(async |tx| number(tx, ONE).await).await.unwrap();
+    }
+    assert_eq!(waiting(&observer, "Lock").await, 2, "they wait still");
+    for answer in join_all(in_line).await {
+        let answer = answer.unwrap();
+        assert!(matches!(answer, Err(StoreError::Unavailable(_))), "{answer:?}");
+    }
+    // A turn is waited for once, and a lock more briefly than other locks.
+    assert!(begun.elapsed() < Duration::from_secs(12), "{:?}", begun.elapsed());
+    holder.release().await;
+    db.write_in_line(&["head"], async |tx: &Tx<'_>| tx.execute(RAISE, &[]).await).await.unwrap();
+    assert_eq!(value(&observer).await, 2, "nothing of what was refused was stored");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn transaction_that_waited_for_a_lock_in_vain_is_not_tried_again() {
     let Some(server) = Server::start() else { return };

@@ -82,6 +82,7 @@ pub(super) fn recording(random: &mut ChaCha8Rng, sessions: usize) -> Vec<Block> 
         spot.times_us = times;
         blocks.push(spot);
     }
+    blocks.extend(signals(random));
     blocks.retain(|block| !block.is_empty());
     for cells in blocks.iter_mut().flat_map(|block| &mut block.columns) {
         *cells = cells.clone().simplified();
@@ -164,6 +165,35 @@ fn movements(random: &mut ChaCha8Rng) -> Block {
     block
 }
 
+/// Some seconds of the other waveforms, over the end of a window.
+fn signals(random: &mut ChaCha8Rng) -> Vec<Block> {
+    if random.random_bool(0.7) {
+        return Vec::new();
+    }
+    let begin_us = (START_MS + random.random_range(1..40) * HOUR_MS) * 1000 - 5_000_000;
+    let green = (0x7e, 6);
+    let waveforms = [
+        (DataType::Ecg, Channel::default(), 256, "ecg"),
+        (DataType::Ppg1, Channel::default(), 25, "ppg"),
+        (DataType::Ppg2, Channel::of_ppg2(green.0, green.1), 32, "value"),
+    ];
+    let block = |(data_type, channel, rate_hz, column): (DataType, Channel, i64, &str)| {
+        let mut block = Block::empty(data_type, channel);
+        block.times_us = (0..10 * rate_hz).map(|row| begin_us + row * 1_000_000 / rate_hz).collect();
+        block.zones = ZoneRuns::constant("Europe/Zurich".into(), block.rows());
+        // A beat a second.
+        let beats = (0..10 * rate_hz).map(|row| if row % rate_hz < rate_hz / 8 { 900 } else { 100 });
+        block.columns[data_type.column_index(column).unwrap()] = Cells::Values(beats.collect());
+        if data_type == DataType::Ppg2 {
+            for (name, cell) in [("metric_id", green.0), ("led_pd_pos", green.1)] {
+                block.columns[data_type.column_index(name).unwrap()] = Cells::Constant(cell);
+            }
+        }
+        block
+    };
+    waveforms.map(block).to_vec()
+}
+
 fn cell(random: &mut ChaCha8Rng, low: i32, high: i32, null_share: f64) -> i32 {
     if random.random_bool(null_share) { NULL } else { random.random_range(low..high) }
 }
@@ -199,6 +229,8 @@ pub(super) fn spoiled(random: &mut ChaCha8Rng, block: &Block) -> Block {
         DataType::RrInterval => (0, 500_000..900_000),
         DataType::HeartRateVariability => (4, 9_000..90_000),
         DataType::Acc => (5, -500..500),
+        DataType::Ecg => (3, -500..500),
+        DataType::Ppg2 => (9, 30..220),
         _ => (0, 30..220),
     };
     let rows = block.rows();
