@@ -7,6 +7,7 @@ mod body;
 mod call_rejection;
 mod callers;
 mod choices;
+mod client_address;
 mod compression;
 mod credentials;
 mod cross_origin;
@@ -55,9 +56,9 @@ pub use body::rejection::SlowBody;
 pub use callers::{ProvenCaller, neighbourhood};
 pub use error::ApiError;
 pub use framing::UnknownCoding;
+pub use client_address::ClientAddress;
 pub use hosts::{Hosts, UnclearHost};
 pub use metrics::{Metrics, append_gauges, metrics_text};
-pub use outer::ClientAddress;
 pub use part::Part;
 pub use state::{ApiState, Limits};
 

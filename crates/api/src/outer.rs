@@ -3,17 +3,15 @@
 pub(crate) mod answers;
 
 use std::any::Any;
-use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::{ConnectInfo, FromRequestParts, MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
-use axum::http::request::Parts;
-use axum::http::{Extensions, HeaderName, HeaderValue, Method, StatusCode};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
@@ -28,6 +26,7 @@ use tracing::{Instrument as _, Span};
 
 use self::answers::PROBES;
 use crate::body::unknown::{IGNORED_FIELDS, IgnoredFields};
+use crate::client_address::{ClientAddress, client_address};
 use crate::callers::{Caller, ProvenCaller};
 use crate::compression;
 use crate::cross_origin::allow_pages_of_clients;
@@ -40,34 +39,6 @@ use crate::state::ApiState;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const RATE_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
-
-/// Address that a request comes from. The listener sets it; without it all requests come from one place.
-#[derive(Clone, Copy, Debug)]
-pub struct ClientAddress(pub Option<IpAddr>);
-
-impl ClientAddress {
-    /// Returns the address as text, for counting.
-    pub fn text(self) -> String {
-        self.0.map_or_else(|| "unknown".to_owned(), |address| address.to_string())
-    }
-}
-
-impl<S: Sync> FromRequestParts<S> for ClientAddress {
-    type Rejection = std::convert::Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Self::Rejection> {
-        Ok(client_address(&parts.extensions))
-    }
-}
-
-fn client_address(extensions: &Extensions) -> ClientAddress {
-    // The node has looked through its trusted proxies; the peer of the connection may be one of them.
-    if let Some(address) = extensions.get::<ClientAddress>() {
-        return *address;
-    }
-    let peer = extensions.get::<ConnectInfo<SocketAddr>>();
-    ClientAddress(peer.map(|ConnectInfo(peer)| peer.ip()))
-}
 
 /// Surrounds every route, also those that are not there. What the layers answer by themselves is listed in [`answers`].
 pub(crate) fn wrap(router: Router<ApiState>, state: ApiState) -> Router<ApiState> {
