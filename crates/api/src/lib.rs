@@ -42,6 +42,7 @@ mod raw_rows;
 mod refreshed;
 mod state;
 mod streamed;
+mod strangers_body;
 mod times;
 mod users_cloud;
 mod well_known;
@@ -52,7 +53,7 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use vitals::registry::{DataType, Declaration};
 
-pub use body::rejection::SlowBody;
+pub use body::rejection::{LEAST_RATE, SlowBody};
 pub use callers::{ProvenCaller, neighbourhood};
 pub use error::ApiError;
 pub use framing::UnknownCoding;
