@@ -24,6 +24,7 @@ pub mod fuzzing;
 mod health_cloud;
 mod hosts;
 mod integration;
+mod key_holder;
 mod load;
 mod metrics;
 mod operations;
