@@ -317,7 +317,7 @@ impl Db {
     }
 
     /// Rewrites a database file without anything that was deleted, and empties its write-ahead log and damaged logs that
-    /// were kept; writers wait meanwhile. On PostgreSQL, whose files are not ours, nothing is done: its vacuum does the same in its time.
+    /// were kept; writers wait meanwhile. On PostgreSQL, whose files are not ours, dead rows are removed, and nobody waits.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`](crate::StoreError::Unavailable) when somebody reads for too long or the disk has no room for a second copy; trying
@@ -328,7 +328,7 @@ impl Db {
                 sqlite.rewrite().await?;
                 sqlite.empty_kept_logs().await
             }
-            Engine::Postgres(_) => Ok(()),
+            Engine::Postgres(postgres) => postgres.vacuum().await,
         }
     }
 
