@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use axum::Json;
-use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{CONNECTION, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use platform::{PlatformError, SCOPE_MISSING};
@@ -116,7 +116,7 @@ impl ApiError {
     }
 
     fn retry_after_s(&self) -> Option<u64> {
-        if matches!(self, ApiError::Overloaded(NoRoom::JustNow)) {
+        if self.is_overload() {
             return Some(RETRY_OVERLOAD_AFTER_S);
         }
         if let ApiError::OauthSlowed { retry_after_s } = self {
@@ -130,6 +130,10 @@ impl ApiError {
             Some(PlatformError::Store(error)) if error.is_damage() => Some(RETRY_DAMAGED_AFTER_S),
             _ => None,
         }
+    }
+
+    fn is_overload(&self) -> bool {
+        matches!(self, ApiError::Overloaded(NoRoom::JustNow) | ApiError::Body(BodyRejection::NoPlace))
     }
 
     fn platform(&self) -> Option<&PlatformError> {
@@ -189,7 +193,7 @@ impl IntoResponse for ApiError {
         if status.is_server_error() {
             // The span around the request carries its id. Overload is reported by the metrics: a line for each would
             // add to it.
-            if !matches!(self, ApiError::Overloaded(_)) {
+            if !self.is_overload() {
                 tracing::error!(error = %self, status = status.as_u16(), "the request failed");
             }
             body.message = self.damage().unwrap_or_else(|| match status {
@@ -211,6 +215,10 @@ impl IntoResponse for ApiError {
         if let Some(seconds) = self.retry_after_s() {
             // Without it clients try again at once and together, which keeps an overload alive.
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if status == StatusCode::REQUEST_TIMEOUT {
+            // Of the rest of a body that comes slowly nobody makes another request (RFC 9110, 15.5.9).
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
         if let Some(challenge) = self.challenge(status) {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));

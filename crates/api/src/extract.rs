@@ -8,6 +8,7 @@ use platform::{HealthCaller, Researcher, SecurityActor, UsersCaller};
 use crate::call_rejection::{CallRejection, KEY_PLACES, TOKEN_PLACES};
 use crate::credentials::{api_key, bearer};
 use crate::error::ApiError;
+use crate::key_holder::researcher_of_key;
 use crate::portal::researcher_of_cookie;
 use crate::proof::{name_actor, prove};
 use crate::state::ApiState;
@@ -40,10 +41,7 @@ impl FromRequestParts<ApiState> for ResearcherCall {
             },
             key => key?,
         };
-        let researcher = state.platform.identity.researcher(&key).await.map_err(CallRejection::Refused)?;
-        prove(parts, &key)?;
-        name_actor(parts, SecurityActor::researcher(&researcher));
-        Ok(ResearcherCall(researcher))
+        Ok(ResearcherCall(researcher_of_key(parts, state, &key).await?))
     }
 }
 

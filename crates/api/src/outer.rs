@@ -3,23 +3,20 @@
 pub(crate) mod answers;
 
 use std::any::Any;
-use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::{ConnectInfo, FromRequestParts, MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
-use axum::http::request::Parts;
-use axum::http::{Extensions, HeaderName, HeaderValue, Method, StatusCode};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use http_body::{Frame, SizeHint};
 use platform::PlatformError;
-use tokio::sync::OwnedSemaphorePermit;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
@@ -29,45 +26,20 @@ use tracing::{Instrument as _, Span};
 use self::answers::PROBES;
 use crate::body::unknown::{IGNORED_FIELDS, IgnoredFields};
 use crate::callers::{Caller, ProvenCaller};
+use crate::client_address::{ClientAddress, client_address};
 use crate::compression;
 use crate::cross_origin::allow_pages_of_clients;
 use crate::error::{ApiError, ErrorBody};
 use crate::load::NoRoom;
+use crate::places::Place;
 use crate::proof::Proof;
 use crate::rate_limit::Allowance;
 use crate::state::ApiState;
+use crate::strangers_body::StrangersBody;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const RATE_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
-
-/// Address that a request comes from. The listener sets it; without it all requests come from one place.
-#[derive(Clone, Copy, Debug)]
-pub struct ClientAddress(pub Option<IpAddr>);
-
-impl ClientAddress {
-    /// Returns the address as text, for counting.
-    pub fn text(self) -> String {
-        self.0.map_or_else(|| "unknown".to_owned(), |address| address.to_string())
-    }
-}
-
-impl<S: Sync> FromRequestParts<S> for ClientAddress {
-    type Rejection = std::convert::Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Self::Rejection> {
-        Ok(client_address(&parts.extensions))
-    }
-}
-
-fn client_address(extensions: &Extensions) -> ClientAddress {
-    // The node has looked through its trusted proxies; the peer of the connection may be one of them.
-    if let Some(address) = extensions.get::<ClientAddress>() {
-        return *address;
-    }
-    let peer = extensions.get::<ConnectInfo<SocketAddr>>();
-    ClientAddress(peer.map(|ConnectInfo(peer)| peer.ip()))
-}
 
 /// Surrounds every route, also those that are not there. What the layers answer by themselves is listed in [`answers`].
 pub(crate) fn wrap(router: Router<ApiState>, state: ApiState) -> Router<ApiState> {
@@ -176,37 +148,38 @@ async fn admit(
     let is_probe = PROBES.contains(&route);
     // Refused and not queued: a client that waits for a place holds its connection and its memory meanwhile.
     let refused = || ApiError::Overloaded(NoRoom::JustNow).into_response();
-    let permit = state.places.enter();
-    if permit.is_none() && !is_probe {
-        return refused();
+    let place = if is_probe || state.callers.is_known(caller) {
+        state.places.enter().map(|permit| Place::Known(Some(permit)))
+    } else {
+        state.places.enter_as_stranger(caller.address)
+    };
+    match place {
+        Some(place) => proof.hold(place),
+        None if is_probe => {}
+        None => return refused(),
     }
-    let is_stranger = !is_probe && !state.callers.is_known(caller);
-    let share = if is_stranger { state.places.share(caller.address) } else { None };
-    if is_stranger && share.is_none() {
-        return refused();
+    if !request.body().is_end_stream() {
+        // Also of a caller who is known: the route may check none of the credentials.
+        let body = |body| Body::new(StrangersBody::new(body, state.places.bodies(), proof));
+        request = request.map(body);
     }
-    proof.hold(share);
     request.extensions_mut().insert(proof.clone());
     let is_nowhere = has_nul(request.uri().path());
     let answering = async { if is_nowhere { StatusCode::NOT_FOUND.into_response() } else { next.run(request).await } };
     // A panic is the fault of one request: it answers 500, and the process and all other requests go on.
     let response = answering.instrument(span.clone()).await;
-    match permit {
-        // What is streamed is under way until it has been sent.
-        _ if response.body().size_hint().exact().is_none() => {
-            let body = |body| Body::new(Streamed { body, span: span.clone(), _permit: permit, _proof: proof.clone() });
-            response.map(body)
-        }
-        _ => response,
+    if response.body().size_hint().exact().is_some() {
+        return response;
     }
+    // What is streamed is under way until it has been sent.
+    response.map(|body| Body::new(Streamed { body, span: span.clone(), _proof: proof.clone() }))
 }
 
 /// A body that keeps a place among the requests under way until it is dropped, and works in the request's span.
 struct Streamed {
     body: Body,
     span: Span,
-    _permit: Option<OwnedSemaphorePermit>,
-    /// With the share of a stranger, as long as the caller is one.
+    /// With the place.
     _proof: Proof,
 }
 

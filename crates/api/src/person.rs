@@ -198,7 +198,8 @@ pub(crate) struct ReceiptBody {
 #[schema(as = ErasureRemains)]
 pub(crate) struct RemainsBody {
     /// `write_ahead_logs`: of the database files, which somebody is reading; `database_files`: unused parts of their pages;
-    /// `database_server`: dead rows and the log of the server, which its operator looks after; `backups`: those from before.
+    /// `database_server`: dead rows of the server; `database_server_logs`: its write-ahead log, the archive of that, and unused
+    /// parts of its pages, which its operator looks after; `backups`: those from before; `object_copies`: the sealed files there.
     #[schema(example = "backups")]
     #[serde(rename = "where")]
     place: &'static str,

@@ -1,28 +1,38 @@
 //! Places among the requests under way, and whose they are.
 //!
-//! A request holds a place from its head until its answer has been sent. Who has shown no valid credential has a share by
-//! address, and all such callers together have half: slow or many requests of strangers leave places to callers who are
-//! known, and those of one address leave places to strangers at others. A hospital is one address and is not held to a
-//! share, since what it sends shows credentials.
+//! A request holds a place from its head until its answer has been sent. One that shows no credential known to be valid
+//! also has a place among those of strangers, of which there are two sorts, so that strangers together have half of all
+//! and callers who are known always find the other half:
+//!
+//! - **Heads** ([`Heads`]): from the head on, until a credential has proven valid, the body is asked for, or the answer is
+//!   made. A head is whole when its request is admitted, so nobody holds such a place by being slow, and a credential can
+//!   prove itself whatever bodies are under way.
+//! - **Bodies** ([`bodies::Bodies`]): from the first look at a body on. Such a place can be taken back.
+
+pub(crate) mod bodies;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use runtime::HashMap;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The part of all places that strangers have together, and the one that strangers at one address have.
-const PART_OF_STRANGERS: usize = 2;
+use bodies::{Bodies, BodyPlace};
+
+/// The part of all places that heads of strangers have together, which bodies of strangers have as well, and the one that
+/// either have of one address.
+const PART_OF_STRANGERS: usize = 4;
 const PART_OF_ADDRESS: usize = 8;
 
 /// The places. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Places {
     all: Arc<Semaphore>,
-    strangers: Arc<Strangers>,
+    heads: Arc<Heads>,
+    bodies: Bodies,
 }
 
-/// Places that are held by callers who are not known.
-struct Strangers {
+/// Places of requests that have proven nothing yet.
+struct Heads {
     most: usize,
     most_of_address: usize,
     held: Mutex<Held>,
@@ -34,10 +44,31 @@ struct Held {
     by_address: HashMap<u64, usize>,
 }
 
-/// A stranger's share, given back when this is dropped.
-pub(crate) struct Share {
-    strangers: Arc<Strangers>,
+/// A place of a head, given back when this is dropped.
+pub(crate) struct HeadPlace {
+    heads: Arc<Heads>,
     address: u64,
+}
+
+/// What a request holds.
+pub(crate) enum Place {
+    /// A place among all, of a caller who is known; none of a probe that is answered without one.
+    Known(Option<OwnedSemaphorePermit>),
+    /// The same, of a caller who has proven nothing yet.
+    Head { permit: OwnedSemaphorePermit, _head: HeadPlace },
+    /// A place of a body, with that among all.
+    Body(BodyPlace),
+}
+
+impl Place {
+    /// Returns the place among all. One that was taken back is gone.
+    pub(crate) fn into_permit(self) -> Option<OwnedSemaphorePermit> {
+        match self {
+            Place::Known(permit) => permit,
+            Place::Head { permit, .. } => Some(permit),
+            Place::Body(place) => place.leave(),
+        }
+    }
 }
 
 impl Places {
@@ -45,29 +76,39 @@ impl Places {
     pub(crate) fn new(number: usize) -> Self {
         // The semaphore panics above its largest number.
         let number = number.min(Semaphore::MAX_PERMITS);
-        let strangers = Strangers {
-            most: number.div_ceil(PART_OF_STRANGERS),
-            most_of_address: number.div_ceil(PART_OF_ADDRESS),
-            held: Mutex::default(),
-        };
-        Places { all: Arc::new(Semaphore::new(number)), strangers: Arc::new(strangers) }
+        let (most, most_of_address) = (number.div_ceil(PART_OF_STRANGERS), number.div_ceil(PART_OF_ADDRESS));
+        Places {
+            all: Arc::new(Semaphore::new(number)),
+            heads: Arc::new(Heads { most, most_of_address, held: Mutex::default() }),
+            bodies: Bodies::new(most, most_of_address),
+        }
     }
 
-    /// Returns a place, if one is free.
+    /// Returns a place among all, if one is free.
     pub(crate) fn enter(&self) -> Option<OwnedSemaphorePermit> {
         self.all.clone().try_acquire_owned().ok()
     }
 
-    /// Returns a share of a stranger at an address, if there is one left.
-    pub(crate) fn share(&self, address: u64) -> Option<Share> {
-        let mut held = self.strangers.held();
+    /// Returns a place of a stranger, if there is one left for the address.
+    pub(crate) fn enter_as_stranger(&self, address: u64) -> Option<Place> {
+        let head = self.head(address)?;
+        self.enter().map(|permit| Place::Head { permit, _head: head })
+    }
+
+    fn head(&self, address: u64) -> Option<HeadPlace> {
+        let mut held = self.heads.held();
         let of_address = held.by_address.get(&address).copied().unwrap_or(0);
-        if held.all >= self.strangers.most || of_address >= self.strangers.most_of_address {
+        if held.all >= self.heads.most || of_address >= self.heads.most_of_address {
             return None;
         }
         held.all += 1;
         held.by_address.insert(address, of_address + 1);
-        Some(Share { strangers: self.strangers.clone(), address })
+        Some(HeadPlace { heads: self.heads.clone(), address })
+    }
+
+    /// The places of bodies.
+    pub(crate) fn bodies(&self) -> &Bodies {
+        &self.bodies
     }
 
     /// Places that are free.
@@ -76,15 +117,15 @@ impl Places {
     }
 }
 
-impl Strangers {
+impl Heads {
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Share {
+impl Drop for HeadPlace {
     fn drop(&mut self) {
-        let mut held = self.strangers.held();
+        let mut held = self.heads.held();
         held.all -= 1;
         // An address that holds nothing leaves nothing behind: there are more of them than memory.
         match held.by_address.get_mut(&self.address) {
@@ -99,25 +140,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strangers_have_a_share_by_address_and_half_together() {
+    fn heads_of_strangers_have_a_share_by_address_and_a_quarter_together() {
         let places = Places::new(32);
-        let all_of = |address| std::iter::from_fn(|| places.share(address)).collect::<Vec<Share>>();
+        let all_of = |address| std::iter::from_fn(|| places.head(address)).collect::<Vec<HeadPlace>>();
         let of_one = all_of(1);
         assert_eq!(of_one.len(), 4);
-        let of_others: Vec<Share> = (2..100).flat_map(all_of).collect();
-        assert_eq!(of_others.len(), 12);
-        assert!(places.share(100).is_none());
+        let of_others: Vec<HeadPlace> = (2..100).flat_map(all_of).collect();
+        assert_eq!(of_others.len(), 4);
+        assert!(places.head(100).is_none());
         drop(of_one);
-        assert!(places.share(100).is_some());
+        assert!(places.head(100).is_some());
         drop(of_others);
-        assert!(places.strangers.held().by_address.is_empty() && places.strangers.held().all == 0);
+        assert!(places.heads.held().by_address.is_empty() && places.heads.held().all == 0);
     }
 
     #[test]
-    fn the_smallest_service_still_lets_a_stranger_in() {
+    fn smallest_service_has_a_place_for_a_stranger() {
         let places = Places::new(1);
-        let share = places.share(1);
-        assert!(share.is_some() && places.share(2).is_none());
+        let head = places.head(1);
+        assert!(head.is_some() && places.head(2).is_none());
         let place = places.enter();
         assert!(place.is_some() && places.enter().is_none());
         assert_eq!(places.free(), 0);

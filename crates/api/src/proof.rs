@@ -7,9 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::http::request::Parts;
 use platform::{PlatformError, SecurityActor};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::callers::{Caller, Callers};
-use crate::places::Share;
+use crate::places::Place;
+use crate::places::bodies::{Bodies, Reading};
 use crate::rate_limit::{Allowance, RateLimit, Taken};
 
 /// What is known of a request's caller. Clones share it.
@@ -30,21 +32,30 @@ struct State {
     actor: Option<SecurityActor>,
     /// How the request is counted; nothing without a limit.
     taken: Option<Taken>,
-    /// A stranger's share of places, until the caller has proven to be none.
-    share: Option<Share>,
+    /// What the request holds among those under way.
+    place: Place,
 }
 
 impl Proof {
     /// Begins a request, of which nothing is proven, and counts it where there is a limit.
     pub(crate) fn begin(callers: &Arc<Callers>, limit: Option<Arc<RateLimit>>, caller: Caller, now_ms: i64) -> Self {
         let taken = limit.as_ref().map(|limit| limit.take(caller, now_ms));
-        let state = Mutex::new(State { is_proven: false, actor: None, taken, share: None });
+        let state = Mutex::new(State { is_proven: false, actor: None, taken, place: Place::Known(None) });
         Proof(Arc::new(Shared { callers: callers.clone(), caller, limit, now_ms, state }))
     }
 
-    /// Holds a stranger's share of places until the caller has proven to be none, or the last clone is dropped.
-    pub(crate) fn hold(&self, share: Option<Share>) {
-        self.state().share = share;
+    /// Holds a place until the last clone is dropped, that of a stranger until the caller has proven to be none.
+    pub(crate) fn hold(&self, place: Place) {
+        self.state().place = place;
+    }
+
+    /// Goes on to the body of the request, which has to have a place of its own; `None` when there is none.
+    pub(crate) fn begin_body(&self, bodies: &Bodies) -> Option<Reading> {
+        let mut state = self.state();
+        let permit = state.take_permit();
+        let (place, reading) = bodies.enter(self.0.caller.address, permit)?;
+        state.place = Place::Body(place);
+        Some(reading)
     }
 
     /// Returns whether a credential of the request has proven valid.
@@ -81,17 +92,23 @@ impl Proof {
         let mut state = self.state();
         state.is_proven = true;
         // Now and not at the end of the request: the body of an upload may take an hour.
-        let share = state.share.take();
+        let permit = state.take_permit();
+        state.place = Place::Known(permit);
         let settled = |(limit, taken): (&Arc<RateLimit>, Taken)| limit.settle(taken, credential, self.0.now_ms);
         state.taken = self.0.limit.as_ref().zip(state.taken).map(settled);
         let refused_for_s = state.taken.and_then(|taken| taken.allowance.retry_after_s);
         drop(state);
-        drop(share);
         refused_for_s.map_or(Ok(()), |retry_after_s| Err(PlatformError::TooMany { retry_after_s }))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn take_permit(&mut self) -> Option<OwnedSemaphorePermit> {
+        std::mem::replace(&mut self.place, Place::Known(None)).into_permit()
     }
 }
 

@@ -183,7 +183,11 @@ async fn receipt_names_files_and_the_server_where_there_is_one_database_of_each(
         let receipt = story.ask("DELETE", &path, &key, Value::Null).await.ok();
         let left: Vec<&Value> =
             receipt["remains"].as_array().expect("a list").iter().map(|left| &left["where"]).collect();
-        assert_eq!(left, ["database_files", "database_server", "backups"], "users on the server: {users_on_server}");
+        assert_eq!(
+            left,
+            ["database_files", "database_server", "database_server_logs", "backups"],
+            "users on the server: {users_on_server}"
+        );
     }
 }
 
@@ -201,7 +205,8 @@ async fn erase_and_look(story: &Story, cast: &Cast, databases: &[&Postgres]) {
         assert_eq!(receipt["remains"][0]["until"], "2025-11-20T01:53:20.000Z");
         assert_eq!(found(story, &[]), Vec::<&str>::new(), "in a file when the receipt was given");
     } else {
-        assert_eq!(left, ["database_server", "backups"]);
+        assert_eq!(left, ["database_server", "database_server_logs", "backups"]);
+        assert_eq!(receipt["remains"][0]["until"], "2025-11-20T01:53:20.000Z");
     }
     let count = |kind: &str| receipt["counts"][kind].as_u64().unwrap_or_else(|| panic!("no {kind}: {receipt}"));
     // Twenty rows of activity, eight of ppg1, two of tests.
@@ -264,7 +269,7 @@ async fn erase_and_look(story: &Story, cast: &Cast, databases: &[&Postgres]) {
     let later = story.get_as(&format!("/integration/v1/erasures/{}", grace.uuid), key).await.ok();
     assert_eq!((&later["counts"], &later["erased_at"]), (&receipt["counts"], &receipt["erased_at"]));
     let left: Vec<&Value> = later["remains"].as_array().expect("a list").iter().map(|left| &left["where"]).collect();
-    assert_eq!(left, if databases.is_empty() { vec!["backups"] } else { vec!["database_server", "backups"] });
+    assert_eq!(left, if databases.is_empty() { vec!["backups"] } else { vec!["database_server_logs", "backups"] });
     // For the account that has erased, and administrators; nobody else learns that there was such a patient.
     let receipt_path = format!("/integration/v1/erasures/{}", grace.uuid);
     let stranger = story.key_of("eve@example.org", Role::Researcher).await;

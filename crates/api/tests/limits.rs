@@ -7,10 +7,14 @@
 mod callers;
 mod common;
 
+use std::task::Poll;
+
 use api::{ClientAddress, Limits, metrics_text};
 use axum::body::{Body, Bytes};
 use axum::http::Request;
 use common::{Answer, START_MS, Story, text};
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
 use serde_json::{Value, json};
 use store::Role;
 
@@ -147,28 +151,65 @@ async fn an_upload_whose_rows_would_never_fit_is_too_large_and_says_what_to_do()
     assert!(counted.contains("\npulseward_upload_memory_bytes 0\n"), "{counted}");
 }
 
+/// A login from an address whose body does not come.
+async fn slow_login(story: &Story, path: &str, address: &str) -> Answer {
+    let body = Body::from_stream(futures::stream::pending::<Result<Bytes, std::io::Error>>());
+    let mut request = Request::post(path).header("content-type", "application/json").body(body).unwrap();
+    request.extensions_mut().insert(ClientAddress(Some(address.parse().unwrap())));
+    story.send(request).await
+}
+
+/// What has been answered to some slow logins, which has to be that they were given up.
+async fn answered<F: Future<Output = Answer>>(waiting: &mut FuturesUnordered<F>) -> Vec<Answer> {
+    let mut answers = Vec::new();
+    // It looks at each once before it lets others go on.
+    for _ in 0..4 * waiting.len() {
+        if let Poll::Ready(Some(answer)) = futures::poll!(waiting.next()) {
+            assert_eq!(answer.error(), (408, "timeout"));
+            answers.push(answer);
+        }
+        tokio::task::yield_now().await;
+    }
+    answers
+}
+
+async fn login_from(story: &Story, address: &str) -> u16 {
+    let body = json!({"email": "nobody@study.example", "password": "a wrong password"});
+    let mut request = Request::post("/users/login").header("content-type", "application/json");
+    request = request.extension(ClientAddress(Some(address.parse().unwrap())));
+    story.send(request.body(Body::from(body.to_string())).unwrap()).await.status.as_u16()
+}
+
 #[tokio::test]
-async fn strangers_of_one_address_leave_places_to_others_and_to_who_is_known() {
+async fn stranger_and_credential_have_a_place_while_slow_bodies_hold_all_others() {
     let story = Story::begin_with(Limits { requests_at_once: 16, ..Limits::default() }).await;
     let key = story.key_of("rita@study.example", Role::Researcher).await;
+    let addresses: Vec<String> = (1..=8).map(|host| format!("192.0.2.{host}")).collect();
+    let mut waiting = FuturesUnordered::new();
+    waiting.extend(addresses.iter().map(|address| Box::pin(slow_login(&story, "/users/login", address))));
+    // Sixteen places, a quarter for bodies of strangers: half of these were given up for the other half.
+    let given_up = answered(&mut waiting).await;
+    assert_eq!(given_up.len(), 4);
+    assert!(given_up.iter().all(|answer| answer.header("connection") == "close"), "{given_up:?}");
     let path = format!("/integration/v1/groups?token={key}");
-    assert_eq!(get_from(&story, &path, "192.0.2.1").await.status, 200, "known from here on");
-    let slow = async || {
-        let body = Body::from_stream(futures::stream::pending::<Result<Bytes, std::io::Error>>());
-        let request = Request::post("/users/login").header("content-type", "application/json");
-        let mut request = request.body(body).unwrap();
-        request.extensions_mut().insert(ClientAddress(Some("192.0.2.1".parse().unwrap())));
-        story.send(request).await
-    };
-    let mut waiting = futures::stream::FuturesUnordered::new();
-    waiting.extend((0..2).map(|_| Box::pin(slow())));
-    assert!(futures::poll!(futures::StreamExt::next(&mut waiting)).is_pending());
-    let stranger = get_from(&story, "/openapi.json", "192.0.2.1").await;
-    assert_eq!(stranger.error(), (503, "overloaded"), "the address has its share");
-    assert_eq!(get_from(&story, "/openapi.json", "192.0.2.2").await.status, 200);
-    assert_eq!(get_from(&story, &path, "192.0.2.1").await.status, 200);
-    drop(waiting);
-    assert_eq!(get_from(&story, "/openapi.json", "192.0.2.1").await.status, 200);
+    for address in ["192.0.2.1", "192.0.2.9"] {
+        assert_eq!(get_from(&story, &path, address).await.status, 200, "{address}: not known until now, or known");
+        assert_eq!(get_from(&story, "/openapi.json", address).await.status, 200, "{address}");
+    }
+    assert_eq!(login_from(&story, "192.0.2.9").await, 401);
+    assert_eq!((answered(&mut waiting).await.len(), waiting.len()), (1, 3), "one place was needed");
+}
+
+#[tokio::test]
+async fn credential_that_a_route_does_not_check_gives_its_body_no_place_of_its_own() {
+    let story = Story::begin_with(Limits { requests_at_once: 16, ..Limits::default() }).await;
+    let key = story.key_of("rita@study.example", Role::Researcher).await;
+    assert_eq!(get_from(&story, &format!("/integration/v1/groups?token={key}"), "192.0.2.1").await.status, 200);
+    let path = format!("/users/login?token={key}");
+    let mut waiting = FuturesUnordered::new();
+    waiting.extend((0..16).map(|_| Box::pin(slow_login(&story, &path, "192.0.2.1"))));
+    assert_eq!(answered(&mut waiting).await.len(), 14);
+    assert_eq!(waiting.len(), 2, "as many as its address may have");
 }
 
 #[tokio::test]

@@ -13,8 +13,8 @@ mod tests;
 mod tls;
 mod unread;
 
-use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use api::ProvenCaller;
@@ -29,7 +29,7 @@ use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tower::ServiceExt;
 
 pub use address::{PublicUrls, check_exposure, resolve};
@@ -107,9 +107,9 @@ impl Server {
                 // The end first: connections that keep coming must not put it off.
                 biased;
                 _ = stop.wait_for(|stop| *stop) => break,
-                accepted = accept(&self.listener, &places) => accepted,
+                accepted = self.listener.accept() => accepted,
             };
-            let (stream, peer, place) = match accepted {
+            let (stream, peer) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
@@ -118,6 +118,11 @@ impl Server {
                     continue;
                 }
             };
+            let place = tokio::select! {
+                biased;
+                _ = stop.wait_for(|stop| *stop) => break,
+                place = place_of(&crowd, &places) => place,
+            };
             // Behind a proxy that is trusted all clients have one address, and their connections are the proxy's to share out.
             let stranger = if doorway.is_proxy(peer.ip()) { None } else { Some(crowd.enter(peer.ip())) };
             if matches!(stranger, Some(None)) {
@@ -125,6 +130,7 @@ impl Server {
                 tracing::debug!("an address has too many connections without a credential");
                 continue;
             }
+            let (stranger, closed) = stranger.flatten().unzip();
             let connection = Connection {
                 router: router.clone(),
                 doorway: doorway.clone(),
@@ -132,10 +138,11 @@ impl Server {
                 patience: self.patience,
                 peer: peer.ip(),
                 watcher: draining.watcher(),
-                stranger: stranger.flatten(),
+                stranger,
                 _place: place,
             };
-            runtime::spawn("connection", connection.open(stream, self.certificate.clone()));
+            let serving = connection.open(stream, self.certificate.clone());
+            runtime::spawn("connection", until_closed(serving, closed));
         }
         // Before the draining: new clients are refused at once and go to another node.
         drop(self.listener);
@@ -145,16 +152,31 @@ impl Server {
     }
 }
 
-/// Returns the next connection, once there is a place for it. Without one, connections wait in the system's queue,
-/// where they cost nothing.
-async fn accept(
-    listener: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> std::io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
-    // The place first: a connection that was accepted has to be served or cut off.
-    let place = places.clone().acquire_owned().await.map_err(std::io::Error::other)?;
-    let (stream, peer) = listener.accept().await?;
-    Ok((stream, peer, place))
+/// Returns a place for a connection, of which a stranger's is closed where there is none; waits for one where none is a
+/// stranger's. Further connections wait in the system's queue meanwhile, where they cost nothing.
+async fn place_of(crowd: &Crowd, places: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+    if let Ok(place) = places.clone().try_acquire_owned() {
+        return Some(place);
+    }
+    crowd.close_one();
+    // Nobody closes the semaphore.
+    places.clone().acquire_owned().await.ok()
+}
+
+/// Serves a connection until its end, or until it is closed for another.
+async fn until_closed(serving: impl Future<Output = ()>, closed: Option<oneshot::Receiver<()>>) {
+    let closed = async {
+        match closed {
+            Some(closed) => closed.await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        // Without a word when a credential has proven valid: then it goes on.
+        Ok(()) = closed => tracing::debug!("the connection of a stranger was closed for another"),
+        () = serving => {}
+    }
 }
 
 /// One client's connection.
@@ -167,7 +189,7 @@ struct Connection {
     watcher: Watcher,
     /// Until a credential has proven valid over it.
     stranger: Option<Stranger>,
-    _place: OwnedSemaphorePermit,
+    _place: Option<OwnedSemaphorePermit>,
 }
 
 impl Connection {
@@ -192,6 +214,7 @@ impl Connection {
             let entered = doorway.enter(peer, &mut request);
             let (router, stranger) = (router.clone(), stranger.clone());
             async move {
+                let _under_way = of_stranger(&stranger).as_ref().map(Stranger::begin_request);
                 let mut answer = match entered {
                     Ok(()) => router.oneshot(request).await,
                     // Answered and not cut off, so that a client with a broken Host header learns what is wrong.
@@ -201,7 +224,7 @@ impl Connection {
                     stay_encrypted(answer);
                 }
                 if answer.as_ref().is_ok_and(|answer| answer.extensions().get::<ProvenCaller>().is_some()) {
-                    drop(stranger.lock().unwrap_or_else(PoisonError::into_inner).take());
+                    drop(of_stranger(&stranger).take());
                 }
                 answer
             }
@@ -214,6 +237,10 @@ impl Connection {
             tracing::debug!(%error, "a connection ended early");
         }
     }
+}
+
+fn of_stranger(stranger: &Mutex<Option<Stranger>>) -> MutexGuard<'_, Option<Stranger>> {
+    stranger.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn stay_encrypted(answer: &mut Response) {

@@ -32,6 +32,8 @@ names! {
         ApiKeyCreated = "api_key_created",
         /// An API key was revoked.
         ApiKeyRevoked = "api_key_revoked",
+        /// An API key was refused: unknown, revoked, expired, or of a disabled account.
+        ApiKeyRefused = "api_key_refused",
         /// A token to read a patient's data was asked for.
         HealthTokenIssued = "health_token_issued",
         /// Staff or an operator set a password.

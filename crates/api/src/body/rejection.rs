@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use axum::extract::rejection::BytesRejection;
 use axum::http::StatusCode;
 
+/// The least rate of a body that is not small, bytes per second.
+pub const LEAST_RATE: u64 = 1 << 10;
+
 /// A body that comes more slowly than is waited for; the error of a body whose server gives it up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("up to 64 KiB must be sent within {seconds} s, more at {least_rate} bytes a second or faster")]
@@ -13,6 +16,17 @@ pub struct SlowBody {
     pub seconds: u64,
     /// The least rate of a larger one, bytes a second.
     pub least_rate: u64,
+}
+
+/// Reason why the body of a caller without a proven credential has no place, or no longer one; the error of such a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoPlace {
+    /// Its place went to somebody else, since it came slowly.
+    #[error("others were waiting for its place")]
+    GivenUp,
+    /// There is none left.
+    #[error("there is no place for it just now")]
+    Left,
 }
 
 /// Reason why a body cannot be read.
@@ -33,6 +47,12 @@ pub enum BodyRejection {
     /// The body came too slowly.
     #[error("the body came too slowly: {0}")]
     TooSlow(SlowBody),
+    /// The body came slowly, and others were waiting.
+    #[error("the body came too slowly: others were waiting for its place")]
+    GivenUp,
+    /// There is no place for the body just now.
+    #[error("there is no place for the body just now")]
+    NoPlace,
     /// The bytes are not JSON; where they cease to be.
     #[error("the body is not JSON: {0}")]
     NotJson(String),
@@ -49,7 +69,8 @@ impl BodyRejection {
             BodyRejection::Encoded => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_encoding"),
             BodyRejection::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
             BodyRejection::CutOff => (StatusCode::BAD_REQUEST, "cut_off"),
-            BodyRejection::TooSlow(_) => (StatusCode::REQUEST_TIMEOUT, "timeout"),
+            BodyRejection::TooSlow(_) | BodyRejection::GivenUp => (StatusCode::REQUEST_TIMEOUT, "timeout"),
+            BodyRejection::NoPlace => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
             BodyRejection::NotJson(_) => (StatusCode::BAD_REQUEST, "not_json"),
             BodyRejection::NotAnObject => (StatusCode::UNPROCESSABLE_ENTITY, "invalid"),
         }
@@ -59,14 +80,26 @@ impl BodyRejection {
     pub(crate) fn of_broken(error: &(dyn std::error::Error + 'static)) -> Self {
         // Bodies are within bodies, and each wraps the error of the one inside.
         let causes = std::iter::successors(Some(error), |error| error.source());
-        let slow = causes.into_iter().find_map(|error| error.downcast_ref::<SlowBody>());
-        slow.map_or(BodyRejection::CutOff, |slow| BodyRejection::TooSlow(*slow))
+        let by_server = causes.into_iter().find_map(|error| {
+            let slow = error.downcast_ref::<SlowBody>().map(|slow| BodyRejection::TooSlow(*slow));
+            slow.or_else(|| error.downcast_ref::<NoPlace>().map(|reason| (*reason).into()))
+        });
+        by_server.unwrap_or(BodyRejection::CutOff)
     }
 
     /// Returns what is wrong by field, for those that are 422.
     pub(crate) fn fields(&self) -> Option<BTreeMap<String, Vec<String>>> {
         let is_other = matches!(self, BodyRejection::NotAnObject);
         is_other.then(|| BTreeMap::from([("body".to_owned(), vec!["must be a JSON object".to_owned()])]))
+    }
+}
+
+impl From<NoPlace> for BodyRejection {
+    fn from(reason: NoPlace) -> Self {
+        match reason {
+            NoPlace::GivenUp => BodyRejection::GivenUp,
+            NoPlace::Left => BodyRejection::NoPlace,
+        }
     }
 }
 

@@ -5,9 +5,9 @@ use axum::http::StatusCode;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::client_address::ClientAddress;
 use crate::error::{ErrorBody, Result};
 use crate::extract::BearerToken;
-use crate::outer::ClientAddress;
 use crate::refreshed::{RefreshBody, RefreshedToken};
 use crate::state::ApiState;
 

@@ -11,8 +11,8 @@ use utoipa_axum::routes;
 use super::caller::{OwnCall, PortalCall};
 use crate::body::typed::{Valid, body};
 use crate::choices::RoleName;
+use crate::client_address::ClientAddress;
 use crate::error::{ErrorBody, Result};
-use crate::outer::ClientAddress;
 use crate::state::ApiState;
 use crate::times::iso_ms;
 

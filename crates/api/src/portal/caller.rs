@@ -5,12 +5,13 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use platform::portal::{PortalCaller, Presence};
-use platform::{Identity, PlatformError, Researcher, SecurityActor};
+use platform::{Identity, PlatformError, Researcher};
 
 use super::cookie::session_cookie;
 use crate::call_rejection::{CallRejection, header_text};
 use crate::credentials::api_key;
 use crate::error::{ApiError, Result};
+use crate::key_holder::researcher_of_key;
 use crate::parameters::Parameters;
 use crate::proof::{name_actor, prove};
 use crate::state::ApiState;
@@ -123,12 +124,7 @@ async fn reader(parts: &Parts, state: &ApiState, presence: Presence) -> Result<(
     let researcher = match &credential {
         Credential::Cookie(_) => caller(parts, state, presence).await?.researcher()?,
         // Looked up here and not by `Credential::researcher`, so that the caller hears why the key is refused.
-        Credential::Key(key) => {
-            let researcher = state.platform.identity.researcher(key).await.map_err(CallRejection::Refused)?;
-            prove(parts, key)?;
-            name_actor(parts, SecurityActor::researcher(&researcher));
-            researcher
-        }
+        Credential::Key(key) => researcher_of_key(parts, state, key).await?,
     };
     Ok((researcher, credential))
 }

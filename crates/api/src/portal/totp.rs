@@ -9,8 +9,8 @@ use utoipa_axum::routes;
 
 use super::caller::PortalCall;
 use crate::body::typed::{Valid, body};
+use crate::client_address::ClientAddress;
 use crate::error::{ErrorBody, Result};
-use crate::outer::ClientAddress;
 use crate::state::ApiState;
 
 /// Returns the routes.

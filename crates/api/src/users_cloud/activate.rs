@@ -8,8 +8,8 @@ use utoipa_axum::routes;
 
 use super::login::UsersLoginBody;
 use crate::body::typed::{Sent, body};
+use crate::client_address::ClientAddress;
 use crate::error::{ErrorBody, Result};
-use crate::outer::ClientAddress;
 use crate::person::OwnAttributes;
 use crate::state::ApiState;
 

@@ -8,9 +8,9 @@ use utoipa_axum::routes;
 
 use super::login::UsersLoginBody;
 use crate::body::typed::{Valid, body};
+use crate::client_address::ClientAddress;
 use crate::error::{ErrorBody, Result};
 use crate::extract::{BearerToken, PasswordCall};
-use crate::outer::ClientAddress;
 use crate::refreshed::{RefreshBody, RefreshedToken};
 use crate::state::ApiState;
 

@@ -10,8 +10,8 @@ use utoipa_axum::routes;
 
 use crate::body::typed::{Sent, body};
 use crate::choices::{GenderName, PatientStateName, UserRoleName};
+use crate::client_address::ClientAddress;
 use crate::error::{ErrorBody, Result};
-use crate::outer::ClientAddress;
 use crate::state::ApiState;
 use crate::times::iso_ms;
 

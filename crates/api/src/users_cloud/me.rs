@@ -9,9 +9,9 @@ use utoipa_axum::routes;
 
 use super::login::UserBody;
 use crate::body::typed::Sent;
+use crate::client_address::ClientAddress;
 use crate::error::{ErrorBody, Result};
 use crate::extract::UsersCall;
-use crate::outer::ClientAddress;
 use crate::person::{OwnProfileChange, ReceiptBody, receipt_of};
 use crate::state::ApiState;
 

@@ -117,6 +117,45 @@ async fn vouchers_that_activate_nobody_are_written_down_without_the_voucher() {
 }
 
 #[tokio::test]
+async fn refused_api_keys_are_written_down_without_the_key() {
+    let story = Story::begin().await;
+    let root = story.key_of("root@example.org", Role::Admin).await;
+    let key = story.key_of("ada@example.org", Role::Researcher).await;
+    let identity = &story.platform.identity;
+    let account = identity.account_by_email("ada@example.org").await.expect("an account");
+    let id = identity.api_keys(&account).await.expect("keys")[0].id.clone();
+    let groups = async |key: &str| from_here(&story, "GET", "/integration/v1/groups", key, Value::Null).await;
+    groups(&key).await.ok();
+    for guess in 0..20 {
+        assert_eq!(groups(&format!("pwk_guess{guess}")).await.error(), (401, "unauthenticated"));
+    }
+    let board = from_here(&story, "GET", "/portal/api/groups/JYVPQ/board", "pwk_guess", Value::Null).await;
+    assert_eq!(board.error(), (401, "unauthenticated"));
+    identity.revoke_api_key(&id).await.expect("revoked");
+    for _ in 0..3 {
+        assert_eq!(groups(&key).await.error(), (401, "unauthenticated"));
+    }
+    let parts = |event: &Value| (event["detail"].clone(), event["subject"].clone(), event["count"].clone());
+    let refused = events(&story, &root, "api_key_refused").await;
+    let first = [(json!("unknown"), Value::Null, json!(1)), (json!("revoked"), json!(id.as_str()), json!(1))];
+    assert_eq!(refused.iter().map(parts).collect::<Vec<_>>(), first);
+    assert!(refused.iter().all(|event| event["address"] == HERE && event["actor"].is_null()), "{refused:?}");
+    story.pass_ms(MINUTE_MS);
+    identity.disable_account(&account).await.expect("disabled");
+    assert_eq!(groups("pwk_again").await.error(), (401, "unauthenticated"));
+    let mut counted: Vec<_> = events(&story, &root, "api_key_refused").await[2..].iter().map(parts).collect();
+    counted.sort_by_key(|(detail, _, count)| (detail.to_string(), std::cmp::Reverse(count.as_i64())));
+    let again = [
+        (json!("revoked"), json!(id.as_str()), json!(2)),
+        (json!("unknown"), Value::Null, json!(20)),
+        (json!("unknown"), Value::Null, json!(1)),
+    ];
+    assert_eq!(counted, again, "the same within a minute is counted");
+    let all = story.get_as(LOG, &root).await.ok().to_string();
+    assert!(!all.contains("pwk_"), "{all}");
+}
+
+#[tokio::test]
 async fn credentials_and_resets_are_written_down() {
     let story = Story::begin().await;
     let root = story.key_of("root@example.org", Role::Admin).await;

@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 
 use boxed_futures::boxed_futures;
 use sha2::{Digest, Sha256};
-use store::ApiKeyId;
+use store::{ApiKeyId, EntityId, NewSecurityEvent, SecurityEventType};
 
 use crate::core::access::{Entrance, Researcher};
 use crate::core::error::{PlatformError, Result};
@@ -13,25 +13,79 @@ use crate::identity::Identity;
 /// Uses of a key within this time are noted once.
 const NOTE_USE_EVERY_MS: i64 = 60_000;
 
+/// Reason why nobody is taken to hold an API key.
+#[derive(Clone, Copy)]
+enum Refusal {
+    Unknown,
+    Revoked,
+    Expired,
+    AccountDisabled,
+}
+
+impl Refusal {
+    /// Returns what the caller is answered. The reasons are distinguished only for those who have shown a whole key.
+    fn message(self) -> &'static str {
+        match self {
+            Refusal::Unknown => "the API key is not valid",
+            Refusal::Revoked => "the API key has been revoked",
+            Refusal::Expired => "the API key has expired",
+            Refusal::AccountDisabled => "the account is disabled",
+        }
+    }
+
+    /// Returns its name in the security log.
+    fn name(self) -> &'static str {
+        match self {
+            Refusal::Unknown => "unknown",
+            Refusal::Revoked => "revoked",
+            Refusal::Expired => "expired",
+            Refusal::AccountDisabled => "account_disabled",
+        }
+    }
+}
+
 #[boxed_futures]
 impl Identity {
     /// Returns who holds an API key. Unauthenticated when there is none such, or it or its account has ended.
     pub async fn researcher(&self, api_key: &str) -> Result<Researcher> {
-        let holder = self.core.users().key_holder(&hash_api_key(api_key)).await?;
-        let holder = holder.ok_or(PlatformError::Unauthenticated("the API key is not valid"))?;
+        let found = self.holder_of(api_key).await?;
+        found.map_err(|(refusal, _)| PlatformError::Unauthenticated(refusal.message()))
+    }
+
+    /// The same for a call from an address, of which the security log takes note where it is refused: it may be a guess, or
+    /// the use of a stolen key.
+    pub async fn researcher_from(&self, api_key: &str, address: String) -> Result<Researcher> {
+        let (refusal, key_id) = match self.holder_of(api_key).await? {
+            Ok(researcher) => return Ok(researcher),
+            Err(refused) => refused,
+        };
+        let event = NewSecurityEvent {
+            // Nothing of a key that nobody has: it may be one of another service, or almost one of this.
+            subject: key_id.map(|key_id| EntityId::new(key_id.as_str())),
+            address: Some(address),
+            detail: Some(refusal.name().to_owned()),
+            ..NewSecurityEvent::new(SecurityEventType::ApiKeyRefused)
+        };
+        self.note_in_numbers(event).await;
+        Err(PlatformError::Unauthenticated(refusal.message()))
+    }
+
+    /// Returns who holds a key, or why nobody does, with the key where it is one.
+    async fn holder_of(&self, api_key: &str) -> Result<std::result::Result<Researcher, (Refusal, Option<ApiKeyId>)>> {
+        let Some(holder) = self.core.users().key_holder(&hash_api_key(api_key)).await? else {
+            return Ok(Err((Refusal::Unknown, None)));
+        };
         let now_ms = self.core.now_ms();
-        // The reasons are distinguished only here: anyone who gets this far has shown the whole key.
-        if holder.key_revoked_ms.is_some() {
-            return Err(PlatformError::Unauthenticated("the API key has been revoked"));
-        }
-        if holder.key_expires_ms.is_some_and(|end_ms| now_ms >= end_ms) {
-            return Err(PlatformError::Unauthenticated("the API key has expired"));
-        }
-        if holder.disabled_ms.is_some() {
-            return Err(PlatformError::Unauthenticated("the account is disabled"));
+        let refusals = [
+            (holder.key_revoked_ms.is_some(), Refusal::Revoked),
+            (holder.key_expires_ms.is_some_and(|end_ms| now_ms >= end_ms), Refusal::Expired),
+            (holder.disabled_ms.is_some(), Refusal::AccountDisabled),
+        ];
+        if let Some((_, refusal)) = refusals.into_iter().find(|(is_so, _)| *is_so) {
+            return Ok(Err((refusal, Some(holder.key_id))));
         }
         self.note_use(&holder.key_id, holder.key_last_used_ms, now_ms);
-        Ok(Researcher {
+        Ok(Ok(Researcher {
             account: holder.account,
             role: holder.role,
             entrance: Entrance::Key,
@@ -40,7 +94,7 @@ impl Identity {
             key_scoped: holder.key_scoped,
             subscription_until_ms: holder.subscription_until_ms,
             view_only: false,
-        })
+        }))
     }
 
     /// Notes the use of a key, off the way of the request and at most once a minute.

@@ -1,5 +1,8 @@
 //! Passwords that are not taken: too short, too long, or among the first that somebody else would try (NIST SP 800-63B,
 //! 5.1.1.2): common ones, and those made of the account's own e-mail, names or voucher code.
+//!
+//! The library zxcvbn estimates how many guesses a password takes, from lists of common passwords, words and names, dates
+//! and patterns of the keyboard. A short list of our own has what it does not know.
 
 use std::sync::LazyLock;
 
@@ -16,10 +19,19 @@ const SHORTEST_OWN_WORD: usize = 4;
 /// What has to be left of a password without the words of its owner: more than a year and a sign.
 const FEWEST_OF_ITS_OWN: usize = 6;
 const SERVICE: &str = "pulseward";
+/// Fewest guesses, 10 to this power, that a password has to take: above any common word with a year and a sign, below ten
+/// random characters, for which the library counts 10^10, and below three words.
+const FEWEST_GUESSES_LOG10: f64 = 8.7;
+/// Characters that are estimated: the work grows steeply with the length, and what takes guesses enough within these takes
+/// more with the rest.
+const ESTIMATED: usize = 20;
 
-/// Letters and digits of common passwords, in lower case, one a line. Words among them are as common with digits before or
-/// behind them.
+/// Letters and digits of common passwords, in lower case, one a line, in addition to those that the library knows. Words
+/// among them are as common with digits before or behind them.
 static COMMON: LazyLock<HashSet<&str>> = LazyLock::new(|| include_str!("common_passwords.txt").lines().collect());
+
+const COMMON_PASSWORD: &str = "must not be a common password or one word with digits, which others guess first: take four \
+    words that do not belong together, or let a password manager make one";
 
 /// What is known of the owner of a password, which others know as well: letters and digits of it.
 #[derive(Clone, Default)]
@@ -71,6 +83,13 @@ fn is_run(plain: &str) -> bool {
     })
 }
 
+/// Returns whether a password takes few guesses, by someone who knows the words of its owner.
+fn is_easily_guessed(password: &str, own: &OwnWords) -> bool {
+    let end = password.char_indices().nth(ESTIMATED).map_or(password.len(), |(at, _)| at);
+    let known: Vec<&str> = own.0.iter().map(String::as_str).collect();
+    zxcvbn::zxcvbn(&password[..end], &known).guesses_log10() < FEWEST_GUESSES_LOG10
+}
+
 /// Invalid when a password is too short, absurdly long or easily guessed; `field` is what it came as.
 pub(crate) fn check_new_password(field: &str, password: &str, own: &OwnWords) -> Result<()> {
     let length = password.chars().count();
@@ -85,11 +104,15 @@ pub(crate) fn check_new_password(field: &str, password: &str, own: &OwnWords) ->
         return Err(PlatformError::invalid(field, "must have at least 4 different characters"));
     }
     if is_common(&plain(password)) {
-        return Err(PlatformError::invalid(field, "must not be one of the most common passwords"));
+        return Err(PlatformError::invalid(field, COMMON_PASSWORD));
     }
     if own.make_up(password) {
         let message = "must not be made of the account's e-mail, name or voucher code, or of the service's name";
         return Err(PlatformError::invalid(field, message));
+    }
+    // After what can say more exactly what is wrong.
+    if is_easily_guessed(password, own) {
+        return Err(PlatformError::invalid(field, COMMON_PASSWORD));
     }
     Ok(())
 }
@@ -148,6 +171,22 @@ mod tests {
             "Welcome2031!",
             "12345678901234567890",
             "987654321098",
+            "3rjs1la7qe",
+            "18atcskd2w",
+            "christopher",
+            "barcelona1",
+            "987654321q",
+            "linkedin123",
+            "thisispassword",
+            "qwer1234qwer",
+            "zaq12wsxcde3",
+            "1qaz2wsx3edc",
+            "Basketball7",
+            "Spring2025!",
+            "Liverpoolfc",
+            "123123123a",
+            "woaini1314",
+            "g_czechout",
         ] {
             let fault = fault(common, &OwnWords::default()).unwrap_or_default();
             assert!(fault.contains("common"), "{common}: {fault}");
@@ -155,6 +194,36 @@ mod tests {
         for repeated in ["aaaaaaaaaaaa", "ababababab", "121212121212"] {
             assert!(fault(repeated, &OwnWords::default()).is_some(), "{repeated}");
         }
+    }
+
+    #[test]
+    fn passphrases_and_generated_passwords_are_taken() {
+        for good in [
+            "kiwi lamp rain shoe",
+            "chosen by grace",
+            "not the password",
+            "xK9#mQ2$vL",
+            "7fhq83kdla",
+            "f7Qp2zX9wLk4",
+            "jukr-ahne-wopf",
+            "Brücke Ofen Zwerg Nuss",
+            "日本語の長い合言葉です",
+            &"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"[..],
+        ] {
+            assert_eq!(fault(good, &grace()), None, "{good}");
+        }
+    }
+
+    #[test]
+    fn estimate_of_the_longest_password_is_soon_done() {
+        // Signs that may each be letters are what takes the estimate longest; the first use reads its lists.
+        let worst = "4@8({[<3691!|70$5+%2a".repeat(48);
+        fault("warm up the lists", &OwnWords::default());
+        let begun = runtime::Instant::now();
+        assert_eq!(fault(&worst, &grace()), None);
+        let took = begun.elapsed();
+        println!("{took:?}");
+        assert!(took.as_secs() < 5, "{took:?}");
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //! The steps, each of which may be the last before a crash: the users database (the person goes, a message stays),
 //! the list of the erased, the rows of the health database, the objects, the audit entry. Anyone who looks at old
 //! intents takes the rest. What was deleted is overwritten where it lay, and the write-ahead logs are emptied before the
-//! receipt is given; the files are rewritten some time later, because pages that rows were moved out of can keep copies.
-//! The receipt names what is left until then.
+//! receipt is given; the files are rewritten some time later, because pages that rows were moved out of can keep copies. A
+//! database server keeps dead rows, which are removed at the same time. The receipt names what is left until then.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::people::People;
 /// Longest wait of an erasure for readers of the write-ahead logs.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(100);
-/// Files are usually rewritten within this time of an erasure, ms: the job looks twice as often, so that one that runs late
+/// Files are usually rewritten, and dead rows of a server removed, within this time of an erasure, ms: the job looks twice as often, so that one that runs late
 /// keeps it too.
 pub(crate) const REWRITTEN_WITHIN_MS: i64 = 3_600_000;
 
@@ -32,8 +32,12 @@ pub enum Place {
     WriteAheadLogs,
     /// Unused parts of the pages of database files.
     DatabaseFiles,
-    /// Dead rows and the write-ahead log of a database server.
+    /// Dead rows of a database server.
     DatabaseServer,
+    /// The write-ahead log of a database server, its archive, and parts of its pages that nothing uses.
+    DatabaseServerLogs,
+    /// Copies of the sealed files, which damaged ones are brought back from.
+    ObjectCopies,
     /// Backups from before.
     Backups,
 }
@@ -53,6 +57,8 @@ impl Place {
             Place::WriteAheadLogs => "write_ahead_logs",
             Place::DatabaseFiles => "database_files",
             Place::DatabaseServer => "database_server",
+            Place::DatabaseServerLogs => "database_server_logs",
+            Place::ObjectCopies => "object_copies",
             Place::Backups => "backups",
         }
     }
@@ -188,7 +194,9 @@ impl People {
             remains.push(Remains { place: Place::DatabaseFiles, until_ms });
         }
         if are_files.contains(&false) {
-            remains.push(Remains { place: Place::DatabaseServer, until_ms: None });
+            remains.push(Remains { place: Place::DatabaseServer, until_ms });
+            // The server does not report when it has written over them.
+            remains.push(Remains { place: Place::DatabaseServerLogs, until_ms: None });
         }
         remains.push(Remains { place: Place::Backups, until_ms: None });
         remains
@@ -202,7 +210,11 @@ impl People {
         // Rewriting fails while somebody reads a file, and is tried again an hour later: a time that is over is none.
         let until_ms = Some(erasure.erased_ms + REWRITTEN_WITHIN_MS).filter(|until_ms| *until_ms > self.core.now_ms());
         let mut remains = self.remains(logs, until_ms);
-        remains.retain(|left| !is_rewritten || left.place != Place::DatabaseFiles);
+        remains.retain(|left| !is_rewritten || !matches!(left.place, Place::DatabaseFiles | Place::DatabaseServer));
+        if self.core.settings().object_copies.is_some() {
+            // Not erased there: they are those of backups, which would lack files that they list.
+            remains.push(Remains { place: Place::ObjectCopies, until_ms: None });
+        }
         let mark = self.core.health().erased_patient(patient).await?;
         let mut counts = erasure.counts;
         // The mark outlives the data, so that a repeated call answers the same receipt.

@@ -7,8 +7,8 @@ use crate::upkeep::Upkeep;
 
 #[boxed_futures]
 impl Upkeep {
-    /// Rewrites the database files after erasures, where they are files of ours; answers how many erasures that
-    /// completes. Uploads wait meanwhile.
+    /// Rewrites the database files after erasures, and removes dead rows of a database server; answers how many erasures that
+    /// completes. Uploads wait while files are rewritten.
     pub async fn overwrite_erased(&self) -> Result<usize> {
         let erased = self.core.users().erasures_to_overwrite().await?;
         // Rewriting holds up every writer.

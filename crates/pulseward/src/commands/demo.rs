@@ -144,7 +144,8 @@ async fn account(platform: &Platform) -> Result<DemoAccount, Failure> {
         role: Role::Researcher,
         first_name: Some("Demo".to_owned()),
         last_name: Some("Researcher".to_owned()),
-        password: None,
+        // Chosen here, so that a demonstration does not begin with the choice of another.
+        password: Some(platform.identity.make_up_password()),
         subscription: SubscriptionStart::Active,
     };
     let (account, password) = match platform.identity.create_account(new).await {

@@ -13,6 +13,7 @@
 #[path = "../real_socket/harness.rs"]
 mod harness;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -21,8 +22,10 @@ use serde_json::json;
 use tempfile::tempdir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
 
-use harness::{Researcher, Service};
+use harness::{Patient, Researcher, Service};
 
 const REQUESTS_AT_ONCE: usize = 128;
 const CONNECTIONS_AT_ONCE: usize = 512;
@@ -30,6 +33,15 @@ const CONNECTIONS_AT_ONCE: usize = 512;
 const LONGEST_P99: Duration = Duration::from_millis(500);
 /// Requests that are measured during each attack.
 const MEASURED: usize = 200;
+
+/// Held by each test that attacks, so that none is measured during another's attack.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
+
+/// Starts a service with fewer places than usual.
+fn start(data: &Path) -> Service {
+    let (requests, connections) = (REQUESTS_AT_ONCE.to_string(), CONNECTIONS_AT_ONCE.to_string());
+    Service::start_with(data, &["--requests-at-once", &requests, "--connections-at-once", &connections])
+}
 
 /// A connection from an address of the loopback network.
 async fn connect(service: &str, from: &str) -> std::io::Result<TcpStream> {
@@ -92,6 +104,30 @@ impl Attack {
     }
 }
 
+/// An attack that goes on until it is ended.
+struct Attackers {
+    connections: Vec<JoinHandle<()>>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Attackers {
+    /// Begins, with so many connections from each of some addresses.
+    fn begin(kind: Attack, service: &str, addresses: &[String], of_each: usize) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let sources = addresses.iter().flat_map(|address| std::iter::repeat_n(address, of_each));
+        let begin = |from: &String| tokio::spawn(attack(kind, service.to_owned(), from.clone(), is_over.clone()));
+        let connections = sources.map(begin).collect();
+        Attackers { connections, is_over }
+    }
+
+    async fn end(self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        for connection in self.connections {
+            connection.await.unwrap();
+        }
+    }
+}
+
 /// One connection after another until the attack is over.
 async fn attack(kind: Attack, service: String, from: String, is_over: Arc<AtomicBool>) {
     while !is_over.load(Ordering::Relaxed) {
@@ -109,50 +145,110 @@ async fn attack(kind: Attack, service: String, from: String, is_over: Arc<Atomic
     }
 }
 
+/// Returns the time within which 99 of 100 syncs of a patient were answered, all of them with 200.
+async fn p99(researcher: &Researcher, patient: &Patient, during: &str) -> Duration {
+    let mut took = Vec::new();
+    for number in 0..MEASURED {
+        let begun = Instant::now();
+        let time_ms = 1_763_467_200_000_i64 + 60_000 * number as i64;
+        let body = json!({"data": {"activity": {"timestamp": [time_ms], "bpm": [61]}}});
+        let (status, answer) = researcher.sync(patient, &body).await.unwrap();
+        assert_eq!(status, 200, "{during}: {answer}");
+        took.push(begun.elapsed());
+    }
+    took.sort_unstable();
+    took[MEASURED * 99 / 100 - 1]
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn clients_that_behave_well_are_answered_as_before_whatever_others_do() {
+    let _alone = ONE_AT_A_TIME.lock().await;
     let data = tempdir().unwrap();
-    let (requests, connections) = (REQUESTS_AT_ONCE.to_string(), CONNECTIONS_AT_ONCE.to_string());
-    let options = ["--requests-at-once", requests.as_str(), "--connections-at-once", &connections];
-    let service = Service::start_with(data.path(), &options);
+    let service = start(data.path());
     let researcher = Researcher::new(data.path(), &service.url).await;
     let patient = researcher.enrol().await;
     let rest = service.memory_kib("VmRSS") >> 10;
+    println!("p99 {:?} without an attack", p99(&researcher, &patient, "no attack").await);
     for kind in Attack::ALL {
-        let is_over = Arc::new(AtomicBool::new(false));
-        let of_one = CONNECTIONS_AT_ONCE / 8;
-        let attacking: Vec<_> = (0..2 * of_one + REQUESTS_AT_ONCE)
-            .map(|number| {
-                // Three addresses, each with as many connections as it may have and more.
-                let from = format!("127.0.0.{}", 2 + number % 3);
-                tokio::spawn(attack(kind, service.address().to_owned(), from, is_over.clone()))
-            })
-            .collect();
+        // Each address with as many connections as it may have, and more.
+        let of_each = (2 * CONNECTIONS_AT_ONCE / 8 + REQUESTS_AT_ONCE) / 3;
+        let attackers = Attackers::begin(kind, service.address(), &addresses(3), of_each);
         tokio::time::sleep(Duration::from_secs(2)).await;
-        let mut took = Vec::new();
-        for number in 0..MEASURED {
-            let begun = Instant::now();
-            let time_ms = 1_763_467_200_000_i64 + 60_000 * number as i64;
-            let body = json!({"data": {"activity": {"timestamp": [time_ms], "bpm": [61]}}});
-            let (status, answer) = researcher.sync(&patient, &body).await.unwrap();
-            assert_eq!(status, 200, "{kind:?}: {answer}");
-            took.push(begun.elapsed());
-        }
+        let p99 = p99(&researcher, &patient, &format!("{kind:?}")).await;
         assert_eq!(researcher.get("/integration/v1/groups", None).await.0, 200, "{kind:?}");
-        is_over.store(true, Ordering::Relaxed);
-        for one in attacking {
-            one.await.unwrap();
-        }
-        took.sort_unstable();
+        attackers.end().await;
         let peak = service.memory_kib("VmHWM") >> 10;
-        println!("{kind:?}: p99 {:?}, {peak} MiB at most, {rest} at rest", took[MEASURED * 99 / 100 - 1]);
-        assert!(took[MEASURED * 99 / 100 - 1] <= LONGEST_P99, "{kind:?}: {took:?}");
+        println!("p99 {p99:?} during {kind:?}; {peak} MiB at most, {rest} at rest");
+        assert!(p99 <= LONGEST_P99, "{kind:?}: {p99:?}");
         assert!(peak <= rest + 256, "{kind:?}: {peak} MiB, {rest} at rest");
     }
 }
 
+/// Attackers at so many addresses, from 127.0.0.2 on.
+fn addresses(number: usize) -> Vec<String> {
+    (0..number).map(|at| format!("127.0.0.{}", 2 + at)).collect()
+}
+
+/// Sends a request from an address; the body in three pieces with a pause before each. Returns what came back within some
+/// seconds.
+async fn ask_from(service: &str, from: &str, head: &str, body: &str) -> String {
+    let asking = async {
+        let mut stream = connect(service, from).await?;
+        let length = body.len();
+        let head = format!("{head} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n");
+        stream.write_all(format!("{head}Content-Type: application/json\r\n\r\n").as_bytes()).await?;
+        for piece in body.as_bytes().chunks(body.len().div_ceil(3).max(1)) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            stream.write_all(piece).await?;
+        }
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await?;
+        Ok::<_, std::io::Error>(String::from_utf8_lossy(&answer).into_owned())
+    };
+    let answer = tokio::time::timeout(Duration::from_secs(10), asking).await;
+    answer.map_or_else(|_| "no answer".to_owned(), |answer| answer.unwrap_or_else(|error| error.to_string()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stranger_is_served_however_many_addresses_send_slow_bodies() {
+    let _alone = ONE_AT_A_TIME.lock().await;
+    let data = tempdir().unwrap();
+    let service = start(data.path());
+    // Twice as many bodies as there are places, then also more connections than there are of those.
+    for (kind, of_each) in [(Attack::SlowBodies, 32), (Attack::SlowBodies, 80), (Attack::SlowHeads, 80)] {
+        let attackers = Attackers::begin(kind, service.address(), &addresses(8), of_each);
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        for number in 0..10 {
+            let login = json!({"email": format!("{number}@study.example"), "password": "a wrong password"}).to_string();
+            let answer = ask_from(service.address(), "127.0.0.10", "POST /users/login", &login).await;
+            assert!(answer.starts_with("HTTP/1.1 401"), "{kind:?}, {of_each} of each, login {number}: {answer}");
+        }
+        attackers.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn valid_key_is_answered_by_node_that_starts_during_attack() {
+    let _alone = ONE_AT_A_TIME.lock().await;
+    let data = tempdir().unwrap();
+    let service = start(data.path());
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    service.kill();
+    let service = start(data.path());
+    let attackers = Attackers::begin(Attack::SlowBodies, service.address(), &addresses(8), 32);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let groups = format!("GET /integration/v1/groups?token={}", researcher.key);
+    // One of the attackers' addresses, and another.
+    for from in ["127.0.0.2", "127.0.0.10"] {
+        let answer = ask_from(service.address(), from, &groups, "").await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{from}: {answer}");
+    }
+    attackers.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn names_of_failed_logins_are_not_kept() {
+    let _alone = ONE_AT_A_TIME.lock().await;
     let data = tempdir().unwrap();
     let service = Service::start(data.path());
     let researcher = Researcher::new(data.path(), &service.url).await;

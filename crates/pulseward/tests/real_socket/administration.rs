@@ -53,11 +53,12 @@ async fn a_password_is_set_and_replaced() {
         let request = reqwest::Client::new().post(format!("{}/users/login", service.url)).json(&body);
         request.send().await.unwrap().status().as_u16()
     };
-    let account = ["create-account", "--email", "rita@study.example", "--role", "hcp", "--password", "first password"];
-    assert_eq!(admin(data.path(), &account)["password"], "first password");
-    assert_eq!(login("first password").await, 200);
+    let account =
+        ["create-account", "--email", "rita@study.example", "--role", "hcp", "--password", "an early password"];
+    assert_eq!(admin(data.path(), &account)["password"], "an early password");
+    assert_eq!(login("an early password").await, 200);
     let made_up = admin(data.path(), &["reset-password", "--account", "rita@study.example"]);
-    assert_eq!(login("first password").await, 401);
+    assert_eq!(login("an early password").await, 401);
     assert_eq!(login(made_up["password"].as_str().unwrap()).await, 200);
 
     let arguments = ["admin", "reset-password", "--account", "rita@study.example", "--password-stdin", "--json"];
@@ -73,15 +74,50 @@ async fn a_password_is_set_and_replaced() {
 }
 
 #[tokio::test]
+async fn password_that_was_made_up_has_to_be_changed_first_and_one_that_was_given_not() {
+    let data = tempdir().unwrap();
+    let service = Service::start(data.path());
+    let client = reqwest::Client::new();
+    let login = async |body: Value| -> Value {
+        let answer = client.post(format!("{}/users/login", service.url)).json(&body).send().await.unwrap();
+        assert_eq!(answer.status(), 200, "{body}");
+        answer.json().await.unwrap()
+    };
+    let me = async |login: &Value| {
+        let request = client.get(format!("{}/users/me", service.url)).bearer_auth(login["token"].as_str().unwrap());
+        request.send().await.unwrap().status().as_u16()
+    };
+    let create = |email| ["create-account", "--email", email, "--role", "researcher"];
+    let made_up = admin(data.path(), &create("rita@study.example"));
+    let body = json!({"email": "rita@study.example", "password": made_up["password"]});
+    let first = login(body.clone()).await;
+    assert_eq!((&first["user"]["must_change_password"], me(&first).await), (&json!(true), 403));
+    let key = admin(data.path(), &["create-api-key", "--account", "rita@study.example"]);
+    let groups = client.get(format!("{}/integration/v1/groups", service.url));
+    let groups = groups.header("X-Api-Key", key["token"].as_str().unwrap()).send().await.unwrap();
+    assert_eq!(groups.status(), 200, "keys do not wait for it");
+    let mut changed = body;
+    changed["new_password"] = json!("chosen by rita alone");
+    let changed = login(changed).await;
+    assert_eq!((&changed["user"]["must_change_password"], me(&changed).await), (&json!(false), 200));
+
+    let given = [&create("omar@study.example")[..], &["--password", "chosen by omar alone"]].concat();
+    admin(data.path(), &given);
+    let given = login(json!({"email": "omar@study.example", "password": "chosen by omar alone"})).await;
+    assert_eq!((&given["user"]["must_change_password"], me(&given).await), (&json!(false), 200));
+}
+
+#[tokio::test]
 async fn second_factor_that_its_owner_has_lost_is_removed() {
     let data = tempdir().unwrap();
     let service = Service::start(data.path());
     let login = async || {
-        let body = json!({"email": "rita@study.example", "password": "first password"});
+        let body = json!({"email": "rita@study.example", "password": "an early password"});
         let request = reqwest::Client::new().post(format!("{}/users/login", service.url)).json(&body);
         request.send().await.unwrap().status().as_u16()
     };
-    let account = ["create-account", "--email", "rita@study.example", "--role", "hcp", "--password", "first password"];
+    let account =
+        ["create-account", "--email", "rita@study.example", "--role", "hcp", "--password", "an early password"];
     let uuid = admin(data.path(), &account)["uuid"].as_str().unwrap().to_owned();
     assert_eq!(login().await, 200);
     let users = database_file(&data.path().join("users.db"));
@@ -190,15 +226,16 @@ async fn role_is_changed_unless_a_study_would_have_no_manager() {
 async fn security_log_is_printed_line_by_line_and_goes_on_behind_the_last() {
     let data = tempdir().unwrap();
     let service = Service::start(data.path());
-    let account = ["create-account", "--email", "rita@study.example", "--role", "hcp", "--password", "first password"];
+    let account =
+        ["create-account", "--email", "rita@study.example", "--role", "hcp", "--password", "an early password"];
     let uuid = admin(data.path(), &account)["uuid"].as_str().unwrap().to_owned();
     let login = async |email: &str, password: &str| {
         let body = json!({"email": email, "password": password});
         let request = reqwest::Client::new().post(format!("{}/users/login", service.url)).json(&body);
         request.send().await.unwrap().status().as_u16()
     };
-    assert_eq!(login("nobody@study.example", "first password").await, 401);
-    assert_eq!(login("rita@study.example", "first password").await, 200);
+    assert_eq!(login("nobody@study.example", "an early password").await, 401);
+    assert_eq!(login("rita@study.example", "an early password").await, 200);
 
     let folder = data.path().to_str().unwrap();
     let log = |arguments: &[&str]| -> Vec<Value> {
@@ -225,7 +262,7 @@ async fn security_log_is_printed_line_by_line_and_goes_on_behind_the_last() {
     let mut following = pulseward(&["admin", "security-log", "--data", folder, "--since", last, "--follow"]);
     let mut child = following.stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    assert_eq!(login("rita@study.example", "first password").await, 200);
+    assert_eq!(login("rita@study.example", "an early password").await, 200);
     let line: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();

@@ -17,7 +17,7 @@ async fn status_of_me(url: &str, token: &str) -> u16 {
 }
 
 async fn log_in(url: &str) -> String {
-    let body = json!({"email": "rita@study.example", "password": "first password"});
+    let body = json!({"email": "rita@study.example", "password": "an early password"});
     let answer = Client::new().post(format!("{url}/users/login")).json(&body).send().await.unwrap();
     answer.json::<Value>().await.unwrap()["token"].as_str().unwrap().to_owned()
 }
@@ -31,7 +31,8 @@ async fn keys_are_rotated_under_a_running_service() {
     let options = [&store[..], &["--public-url", "http://study.example"]].concat();
     let (here, there) = (folder.path().join("here"), folder.path().join("there"));
     let service = Service::start_with(&here, &options);
-    let account = ["create-account", "--email", "rita@study.example", "--role", "hcp", "--password", "first password"];
+    let account =
+        ["create-account", "--email", "rita@study.example", "--role", "hcp", "--password", "an early password"];
     admin(&here, &[&account[..], &store].concat());
     let before = log_in(&service.url).await;
 

@@ -202,11 +202,12 @@ async fn store_whose_master_key_is_lost_is_opened_by_nothing_but_an_explicit_opt
     store_command(folder.path(), &["migrate"]);
     assert!(key.exists(), "nothing was sealed yet");
 
-    let account = ["create-account", "--email", "rita@study.example", "--role", "hcp", "--password", "first password"];
+    let account =
+        ["create-account", "--email", "rita@study.example", "--role", "hcp", "--password", "an early password"];
     admin(folder.path(), &account);
     let login = async || {
         let service = Service::start(folder.path());
-        let body = json!({"email": "rita@study.example", "password": "first password"});
+        let body = json!({"email": "rita@study.example", "password": "an early password"});
         let request = reqwest::Client::new().post(format!("{}/users/login", service.url)).json(&body);
         let status = request.send().await.unwrap().status().as_u16();
         service.signal("-TERM");

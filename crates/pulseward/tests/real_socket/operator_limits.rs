@@ -57,13 +57,13 @@ fn refused_accounts_are_not_made() {
     let create = |email: &'static str, password: &'static str| {
         ["create-account", "--role", "hcp", "--email", email, "--password", password]
     };
-    admin(data, &create("taken@study.example", "ten letters"));
+    admin(data, &create("taken@study.example", "these odd letters"));
     let long = "p".repeat(1025);
     for (arguments, named) in [
-        (create("taken@study.example", "another password"), "mail"),
-        (create("TAKEN@study.example ", "another password"), "mail"),
-        (create("no address", "another password"), "email"),
-        (create("@study.example", "another password"), "email"),
+        (create("taken@study.example", "another long password"), "mail"),
+        (create("TAKEN@study.example ", "another long password"), "mail"),
+        (create("no address", "another long password"), "email"),
+        (create("@study.example", "another long password"), "email"),
         (create("new@study.example", "nine char"), "password"),
     ] {
         let (status, said) = refused(data, &arguments);

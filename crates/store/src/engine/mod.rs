@@ -337,7 +337,7 @@ impl Db {
     }
 
     /// Rewrites a database file without anything that was deleted, and empties its write-ahead log and damaged logs that
-    /// were kept; writers wait meanwhile. On PostgreSQL, whose files are not ours, nothing is done: its vacuum does the same in its time.
+    /// were kept; writers wait meanwhile. On PostgreSQL, whose files are not ours, dead rows are removed, and nobody waits.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`](crate::StoreError::Unavailable) when somebody reads for too long or the disk has no room for a second copy; trying
@@ -348,7 +348,7 @@ impl Db {
                 sqlite.rewrite().await?;
                 sqlite.empty_kept_logs().await
             }
-            Engine::Postgres(_) => Ok(()),
+            Engine::Postgres(postgres) => postgres.vacuum().await,
         }
     }
 

@@ -32,6 +32,7 @@ mod statements;
 mod tests;
 #[cfg(test)]
 mod unwatched_tests;
+mod vacuum;
 mod wake_ups;
 
 use std::sync::Arc;
@@ -43,7 +44,7 @@ use tokio::sync::oneshot;
 use tokio_util::task::{AbortOnDropHandle, LocalPoolHandle};
 
 use self::breaker::{Breaker, away};
-pub(super) use self::direct::connect_directly;
+pub(super) use self::direct::{connect_directly, first_value};
 use self::flight::{Flight, Mode};
 use self::held::Held;
 use self::lanes::{Lanes, Place};
@@ -66,6 +67,8 @@ pub(super) struct Postgres {
     /// What the server is asked on whether it is there.
     probes: Connections,
     breaker: Arc<Breaker>,
+    /// Address, for connections of their own.
+    url: Arc<str>,
     /// Whether a pooler gives each transaction another connection of the server.
     is_pooled: bool,
 }

@@ -4,12 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::OptionalExtension as _;
-use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::address::Address;
 use super::blocking::blocking;
 use super::migrate::Migrations;
-use super::postgres::connect_directly;
+use super::postgres::{connect_directly, first_value};
 use super::sqlite::file;
 use crate::error::{Result, StoreError};
 
@@ -65,15 +64,4 @@ async fn version_of_server(url: &str) -> Result<Option<i64>> {
     found
         .map(|version| version.parse().map_err(|_| StoreError::Damaged(format!("schema version {version}"))))
         .transpose()
-}
-
-/// Returns the first value of a statement's first row.
-async fn first_value(client: &Client, text: &str) -> Result<Option<String>> {
-    // As text alone: behind a pooler a statement that was prepared may be asked of another connection.
-    let answers = client.simple_query(text).await?;
-    let rows = answers.iter().filter_map(|answer| match answer {
-        SimpleQueryMessage::Row(row) => row.get(0),
-        _ => None,
-    });
-    Ok(rows.map(str::to_owned).next())
 }

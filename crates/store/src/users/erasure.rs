@@ -168,8 +168,8 @@ impl UsersDb {
         self.db.is_file()
     }
 
-    /// Rewrites the database file without what was deleted, pages and write-ahead log, where the engine keeps such
-    /// things in files of ours. Writers wait meanwhile.
+    /// Rewrites the database file without what was deleted, pages and write-ahead log, while writers wait; on PostgreSQL removes
+    /// dead rows.
     pub async fn overwrite_deleted(&self) -> Result<()> {
         self.db.rewrite().await
     }

@@ -15,8 +15,8 @@ use super::browser::Browser;
 use super::form::{Form, FormText, pairs};
 use super::pages::{LoginTry, Page};
 use crate::body::typed::body;
+use crate::client_address::ClientAddress;
 use crate::error::{ApiError, Result};
-use crate::outer::ClientAddress;
 use crate::state::ApiState;
 
 /// Returns the routes.

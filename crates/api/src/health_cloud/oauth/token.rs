@@ -12,8 +12,8 @@ use utoipa_axum::routes;
 use super::client::credentials;
 use super::form::{Form, FormText};
 use crate::body::typed::body;
+use crate::client_address::ClientAddress;
 use crate::error::{ApiError, ErrorBody, Result};
-use crate::outer::ClientAddress;
 use crate::state::ApiState;
 
 /// Returns the routes.

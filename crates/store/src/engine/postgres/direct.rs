@@ -2,7 +2,7 @@
 
 use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::MakeTlsConnect;
-use tokio_postgres::{Client, Config, NoTls, Socket};
+use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage, Socket};
 
 use super::breaker::away;
 use super::connection;
@@ -34,4 +34,15 @@ where
         }
     }));
     Ok(client)
+}
+
+/// Returns the first value of a statement's first row.
+pub(in crate::engine) async fn first_value(client: &Client, text: &str) -> Result<Option<String>> {
+    // As text alone: behind a pooler a statement that was prepared may be asked of another connection.
+    let answers = client.simple_query(text).await?;
+    let rows = answers.iter().filter_map(|answer| match answer {
+        SimpleQueryMessage::Row(row) => row.get(0),
+        _ => None,
+    });
+    Ok(rows.map(str::to_owned).next())
 }

@@ -40,7 +40,7 @@ impl Postgres {
         let of_probes = Rules { wait: LONGEST_PROBE, longest_cancel: Duration::ZERO, ..rules.clone() };
         let operations = Connections::open(&config, limits.connections, lanes, rules)?;
         let probes = Connections::open(&config, PROBES, 1, of_probes)?;
-        let postgres = Postgres { operations, probes, breaker, is_pooled };
+        let postgres = Postgres { operations, probes, breaker, url: url.into(), is_pooled };
         postgres.operations.run(async move |place| migrate(&place, migrations).await).await?;
         Ok(postgres)
     }

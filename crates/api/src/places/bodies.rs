@@ -1,0 +1,261 @@
+//! Places of strangers' bodies. When there is none left, a body that comes slowly is given up and its place is the
+//! newcomer's: however many addresses an attack comes from, it finds no number of slow bodies that shuts others out.
+//!
+//! Bodies that are behind the least rate by a second are given up first. Among those, and among all where there is none,
+//! it is the address that has most of them that loses one, and of that address the body that is furthest behind. A body
+//! that has come whole is never given up; what is done with it ends without its sender.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use futures::FutureExt as _;
+use futures::future::Fuse;
+use runtime::{HashMap, Instant};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use crate::body::rejection::LEAST_RATE;
+
+/// The places. Clones share them.
+#[derive(Clone)]
+pub(crate) struct Bodies {
+    most: usize,
+    most_of_address: usize,
+    held: Arc<Mutex<Held>>,
+}
+
+#[derive(Default)]
+struct Held {
+    /// Number of the next body.
+    next: u64,
+    bodies: HashMap<u64, Body>,
+    by_address: HashMap<u64, usize>,
+}
+
+/// A body under way, or what is made of one that has come.
+struct Body {
+    address: u64,
+    began: Instant,
+    progress: Arc<Progress>,
+    /// Its place among all requests. With a body that is given up it is free at once, not when the request gets to it:
+    /// others are admitted before.
+    permit: Option<OwnedSemaphorePermit>,
+    /// Says that it is given up.
+    give_up: oneshot::Sender<()>,
+}
+
+/// How far a body has come.
+#[derive(Default)]
+struct Progress {
+    bytes: AtomicU64,
+    is_whole: AtomicBool,
+}
+
+/// A place, given back when this is dropped.
+pub(crate) struct BodyPlace {
+    bodies: Bodies,
+    number: u64,
+}
+
+/// The side of a place that reads the body.
+pub(crate) struct Reading {
+    progress: Arc<Progress>,
+    given_up: Fuse<oneshot::Receiver<()>>,
+}
+
+impl Bodies {
+    /// So many places in all and of one address.
+    pub(super) fn new(most: usize, most_of_address: usize) -> Self {
+        Bodies { most, most_of_address, held: Arc::default() }
+    }
+
+    /// Returns a place for a body from an address, of which nothing has come yet; that of a slow one where none is left. It
+    /// keeps the request's place among all. `None` when those that hold them have all come whole.
+    pub(crate) fn enter(&self, address: u64, permit: Option<OwnedSemaphorePermit>) -> Option<(BodyPlace, Reading)> {
+        let mut held = self.held();
+        if held.by_address.get(&address).is_some_and(|of_address| *of_address >= self.most_of_address) {
+            held.give_one_up(Some(address))?;
+        } else if held.bodies.len() >= self.most {
+            held.give_one_up(None)?;
+        }
+        let (give_up, given_up) = oneshot::channel();
+        let progress = Arc::new(Progress::default());
+        let number = held.next;
+        held.next += 1;
+        held.bodies
+            .insert(number, Body { address, began: Instant::now(), progress: progress.clone(), permit, give_up });
+        *held.by_address.entry(address).or_default() += 1;
+        Some((BodyPlace { bodies: self.clone(), number }, Reading { progress, given_up: given_up.fuse() }))
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Held {
+    /// Takes the place of a slow body back, of one address or of any.
+    fn give_one_up(&mut self, address: Option<u64>) -> Option<()> {
+        let number = self.slowest(address)?;
+        let body = self.remove(number)?;
+        // Nobody listens any more where its request has just ended.
+        let _ = body.give_up.send(());
+        Some(())
+    }
+
+    fn slowest(&self, address: Option<u64>) -> Option<u64> {
+        let coming = self.bodies.iter().filter(|(_, body)| !body.progress.is_whole.load(Ordering::Relaxed));
+        let coming = coming.filter(|(_, body)| address.is_none_or(|address| address == body.address));
+        let mut candidates: Vec<(u64, u64, i64)> =
+            coming.map(|(number, body)| (*number, body.address, body.bytes_behind())).collect();
+        let is_late = |bytes_behind: i64| bytes_behind >= LEAST_RATE.cast_signed();
+        if candidates.iter().any(|(.., behind)| is_late(*behind)) {
+            candidates.retain(|(.., behind)| is_late(*behind));
+        }
+        let mut of_address: HashMap<u64, usize> = HashMap::default();
+        for (_, address, _) in &candidates {
+            *of_address.entry(*address).or_default() += 1;
+        }
+        // The number last, so that the choice is the same in each run.
+        let slowest = candidates.iter().max_by_key(|(number, address, behind)| (of_address[address], *behind, !number));
+        slowest.map(|(number, ..)| *number)
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Body> {
+        let body = self.bodies.remove(&number)?;
+        match self.by_address.get_mut(&body.address) {
+            Some(of_address) if *of_address > 1 => *of_address -= 1,
+            // Not kept at nothing: there are more addresses than memory.
+            _ => drop(self.by_address.remove(&body.address)),
+        }
+        Some(body)
+    }
+}
+
+impl Body {
+    /// Returns by how many bytes it is behind the least rate; negative when it is ahead.
+    fn bytes_behind(&self) -> i64 {
+        let expected = self.began.elapsed().as_millis() * u128::from(LEAST_RATE) / 1000;
+        let came = self.progress.bytes.load(Ordering::Relaxed);
+        i64::try_from(expected).unwrap_or(i64::MAX).saturating_sub(came.cast_signed())
+    }
+}
+
+impl Reading {
+    /// Takes note of bytes that have come.
+    pub(crate) fn came(&self, bytes: usize) {
+        self.progress.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Takes note of the end of the body, after which it is not given up any more.
+    pub(crate) fn ended(&self) {
+        self.progress.is_whole.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns once the body is given up. Its place is somebody else's then.
+    pub(crate) fn poll_given_up(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        match self.given_up.poll_unpin(context) {
+            Poll::Ready(Ok(())) => Poll::Ready(()),
+            // An end of the place without a word is no reason to give the body up.
+            Poll::Ready(Err(_)) | Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl BodyPlace {
+    /// Gives the place back; returns that among all requests.
+    pub(super) fn leave(self) -> Option<OwnedSemaphorePermit> {
+        self.bodies.held().remove(self.number)?.permit
+    }
+}
+
+impl Drop for BodyPlace {
+    fn drop(&mut self) {
+        self.bodies.held().remove(self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const LATE: Duration = Duration::from_secs(2);
+
+    async fn is_given_up(reading: &mut Reading) -> bool {
+        futures::poll!(std::future::poll_fn(|context| reading.poll_given_up(context))).is_ready()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn address_with_most_slow_bodies_loses_the_slowest() {
+        let bodies = Bodies::new(8, 6);
+        let (_alone, mut alone) = bodies.enter(1, None).expect("a place");
+        let mut held = Vec::new();
+        for address in [2, 2, 3, 3, 3] {
+            runtime::sleep(LATE).await;
+            held.push(bodies.enter(address, None).expect("a place"));
+        }
+        // It is the oldest of its address, and has come at a good rate.
+        held[2].1.came(1 << 20);
+        runtime::sleep(LATE).await;
+        // The table is full with two that nothing can be said against.
+        held.extend([bodies.enter(4, None).expect("a place"), bodies.enter(4, None).expect("a place")]);
+        let mut given_up = Vec::new();
+        for newcomer in 10..12 {
+            held.push(bodies.enter(newcomer, None).expect("the place of a slow one"));
+            for (at, (_, reading)) in held.iter_mut().enumerate() {
+                if is_given_up(reading).await {
+                    given_up.push(at);
+                }
+            }
+        }
+        assert_eq!(given_up, [0, 3]);
+        assert!(!is_given_up(&mut alone).await);
+        held.push(bodies.enter(12, None).expect("the place of a slow one"));
+        assert!(is_given_up(&mut alone).await, "no address has more slow ones, and it is the slowest");
+        assert_eq!(bodies.held().bodies.len(), 8);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn body_that_has_come_whole_is_not_given_up() {
+        let bodies = Bodies::new(2, 2);
+        let mut held: Vec<_> = (0..2).map(|address| bodies.enter(address, None).expect("a place")).collect();
+        runtime::sleep(LATE).await;
+        held[0].1.ended();
+        let (_newcomer, newcomer) = bodies.enter(5, None).expect("the place of the other");
+        newcomer.ended();
+        assert!(!is_given_up(&mut held[0].1).await && is_given_up(&mut held[1].1).await);
+        assert!(bodies.enter(6, None).is_none(), "two are whole, and work");
+        drop(held);
+        assert!(bodies.enter(6, None).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn place_among_all_is_free_as_soon_as_a_body_is_given_up() {
+        let all = Arc::new(tokio::sync::Semaphore::new(2));
+        let permit = || all.clone().try_acquire_owned().ok();
+        let bodies = Bodies::new(1, 1);
+        let first = bodies.enter(1, permit()).expect("a place");
+        assert_eq!(all.available_permits(), 1);
+        let second = bodies.enter(2, permit()).expect("the place of the first");
+        assert_eq!(all.available_permits(), 1);
+        assert!(first.0.leave().is_none());
+        let kept = second.0.leave();
+        assert_eq!((kept.is_some(), all.available_permits()), (true, 1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn address_at_its_share_loses_its_own() {
+        let bodies = Bodies::new(16, 2);
+        let mut other = bodies.enter(2, None).expect("a place");
+        let mut first = bodies.enter(1, None).expect("a place");
+        let mut second = bodies.enter(1, None).expect("a place");
+        runtime::sleep(LATE).await;
+        let third = bodies.enter(1, None).expect("the place of the first");
+        assert!(is_given_up(&mut first.1).await);
+        assert!(!is_given_up(&mut second.1).await && !is_given_up(&mut other.1).await);
+        drop((first, second, third, other));
+        assert!(bodies.held().bodies.is_empty() && bodies.held().by_address.is_empty());
+    }
+}

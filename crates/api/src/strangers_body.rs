@@ -1,0 +1,76 @@
+//! The body of a request, which takes a stranger's place when it is first asked for.
+//!
+//! Routes check a credential before they look at the body. So who has proven to be known takes no place, whatever was known
+//! at the head; and one whose route checks none is a stranger, whatever credential the request shows.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes, HttpBody};
+use http_body::{Frame, SizeHint};
+
+use crate::body::rejection::NoPlace;
+use crate::places::bodies::{Bodies, Reading};
+use crate::proof::Proof;
+
+/// The body.
+pub(crate) struct StrangersBody {
+    body: Body,
+    bodies: Bodies,
+    proof: Proof,
+    /// Its place, once it has one.
+    reading: Option<Reading>,
+}
+
+impl StrangersBody {
+    /// Makes a body, whose place lasts as long as the proof.
+    pub(crate) fn new(body: Body, bodies: &Bodies, proof: &Proof) -> Self {
+        StrangersBody { body, bodies: bodies.clone(), proof: proof.clone(), reading: None }
+    }
+}
+
+impl HttpBody for StrangersBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let StrangersBody { body, bodies, proof, reading } = &mut *self;
+        if proof.is_set() {
+            return Pin::new(body).poll_frame(context);
+        }
+        let reading = match reading {
+            Some(reading) => reading,
+            None => {
+                let Some(new) = proof.begin_body(bodies) else {
+                    return Poll::Ready(Some(Err(axum::Error::new(NoPlace::Left))));
+                };
+                reading.insert(new)
+            }
+        };
+        let polled = Pin::new(&mut *body).poll_frame(context);
+        match &polled {
+            Poll::Ready(Some(Ok(frame))) => reading.came(frame.data_ref().map_or(0, Bytes::len)),
+            Poll::Ready(None | Some(Err(_))) => reading.ended(),
+            Poll::Pending if reading.poll_given_up(context).is_ready() => {
+                return Poll::Ready(Some(Err(axum::Error::new(NoPlace::GivenUp))));
+            }
+            Poll::Pending => {}
+        }
+        // Nobody looks again after the last byte of a body that has said how long it is.
+        if body.is_end_stream() {
+            reading.ended();
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
