@@ -1,11 +1,14 @@
 //! The key that guards the end of the audit log. It follows from the master key and is in no database.
 
+use std::sync::Arc;
+
 use aws_lc_rs::hmac;
 
 /// Key of the codes of the audit log's end, with the public key of its checkpoints. Clones share it.
 #[derive(Clone)]
 pub struct AuditKey {
-    code_key: hmac::Key,
+    // Prepared, it has more than a kilobyte, and each operation that writes an entry carries one.
+    code_key: Arc<hmac::Key>,
     public_key: [u8; 32],
 }
 
@@ -18,7 +21,7 @@ impl std::fmt::Debug for AuditKey {
 impl AuditKey {
     /// Makes the key of a secret. `public_key` (Ed25519) names it, and follows from the same master key.
     pub fn new(secret: &[u8; 32], public_key: [u8; 32]) -> Self {
-        AuditKey { code_key: hmac::Key::new(hmac::HMAC_SHA256, secret), public_key }
+        AuditKey { code_key: Arc::new(hmac::Key::new(hmac::HMAC_SHA256, secret)), public_key }
     }
 
     /// Returns the public key that checkpoints are verified with.

@@ -36,7 +36,8 @@ impl Objects {
     /// Returns the checkpoints that are there, by number.
     pub async fn checkpoints(&self) -> Result<Vec<ListedObject>> {
         let mut listed = self.listed(CHECKPOINTS).await?;
-        listed.retain(|object| object.path.ends_with(".json"));
+        // What lies there under another name was not written by this program.
+        listed.retain(|object| object.path.strip_suffix(".json").is_some());
         listed.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         Ok(listed)
     }
