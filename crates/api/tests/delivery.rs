@@ -133,8 +133,12 @@ async fn killed_request_for_an_export_is_audited_before_anybody_works_on_it() {
         .await
         .expect("a list")
         .remove(0);
-    let entries =
-        store::Audit { entries: pending.entries, security: Vec::new(), clock: story.platform.core.clock().clone() };
+    let entries = store::Audit {
+        entries: pending.entries,
+        security: Vec::new(),
+        clock: story.platform.core.clock().clone(),
+        key: platform::audit_key(&[7; 32]),
+    };
     story.platform.core.users().take_entries(entries).await.expect("written");
     assert_eq!(work().await, 0);
 

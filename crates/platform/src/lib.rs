@@ -20,6 +20,7 @@ mod upkeep;
 
 pub use crate::core::access::{Entrance, Readable, Researcher, SCOPE_MISSING};
 pub use crate::core::audit::Action;
+pub use crate::core::audit_keys::audit_key;
 pub use crate::core::change::Change;
 pub use crate::core::checks::{alternatives, integer_of, unknown_names};
 pub use crate::core::error::{FieldFaults, PlatformError, Result};
@@ -54,6 +55,10 @@ pub use crate::people::news_settings::NewsSettingsChange;
 pub use crate::people::patients::PatientRow;
 pub use crate::people::profile::{PatientChange, ProfileChange, Removable};
 pub use crate::platform::Platform;
+pub use crate::upkeep::audit::checkpoint::Checkpoint;
+pub use crate::upkeep::audit::judge::CheckpointFault;
+pub use crate::upkeep::audit::newest::NewestCheckpoint;
+pub use crate::upkeep::audit::verify::{AuditReport, ComparedCheckpoints, KeptCheckpoint};
 pub use crate::upkeep::doctor::{Storage, StorageReport, Verification};
 pub use crate::upkeep::integrity::Damage;
 pub use crate::upkeep::sweep::{LOST_AFTER_MS, Orphans};

@@ -59,6 +59,7 @@ impl Service {
             master_key: [0; 32],
             settings,
         });
+        platform.upkeep.seal_new_audit_log().await.unwrap();
         Service { platform, now_ms, _folder: folder }
     }
 

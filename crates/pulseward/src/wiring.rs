@@ -43,8 +43,9 @@ fn unfinished() -> Failure {
 /// Opens the stores that the options name, brings their schemas up to date, and builds the service over them.
 pub async fn open(options: &StoreOptions, settings: Settings) -> Result<Platform, Failure> {
     refuse_unfinished(options)?;
-    let platform = assemble(options, settings, Expected::StoreOrNothing).await?;
-    if let Err(refused) = refuse_wrong_key(&platform, options).await {
+    let expected = Expected::StoreOrNothing;
+    let platform = assemble(options, settings, expected).await?;
+    if let Err(refused) = take_key(&platform, options, expected).await {
         close(&platform).await;
         return Err(refused);
     }
@@ -59,12 +60,7 @@ pub async fn with_stores<T>(
 ) -> Result<T, Failure> {
     refuse_unfinished(options)?;
     let platform = assemble(options, Settings::default(), expected).await?;
-    let opened = match expected {
-        // Any key is wrong: the right one is lost.
-        Expected::LostKey => Ok(()),
-        _ => refuse_wrong_key(&platform, options).await,
-    };
-    let ended = match opened {
+    let ended = match take_key(&platform, options, expected).await {
         Ok(()) => work(&platform).await,
         Err(refused) => Err(refused),
     };
@@ -87,20 +83,34 @@ async fn refuse_unfinished_databases(options: &StoreOptions) -> Result<(), Failu
     }
 }
 
-/// Refuses a master key that is not the one of the store: every login would fail, and keys that sign would be sealed by
-/// two.
-async fn refuse_wrong_key(platform: &Platform, options: &StoreOptions) -> Result<(), Failure> {
-    for cloud in [Cloud::Users, Cloud::Health] {
-        if !platform.identity.opens_signing_key(cloud).await? {
-            return Err(Failure::Usage(format!(
-                "{} is not the master key of this store: put the right one in its place, or name it with \
-                 --master-key-file. If that is lost for good, move this one away and run \
-                 `pulseward admin rotate-keys --new-master-key`",
-                master_key_path(options).display()
-            )));
-        }
+/// Makes sure that the master key is that of the store, and lets it guard the audit log of a store that is new or of
+/// before.
+async fn take_key(platform: &Platform, options: &StoreOptions, expected: Expected) -> Result<(), Failure> {
+    // Otherwise any key is wrong: the right one is lost.
+    if expected != Expected::LostKey {
+        refuse_wrong_key(platform, options).await?;
+    }
+    if expected.makes_store() {
+        platform.upkeep.seal_new_audit_log().await?;
     }
     Ok(())
+}
+
+/// Refuses a master key that is not the one of the store: every login would fail, keys that sign would be sealed by two,
+/// and the audit log would look as if somebody had changed it.
+async fn refuse_wrong_key(platform: &Platform, options: &StoreOptions) -> Result<(), Failure> {
+    let mut is_right = !platform.upkeep.audit_end().await?.is_of_other_key();
+    for cloud in [Cloud::Users, Cloud::Health] {
+        is_right &= platform.identity.opens_signing_key(cloud).await?;
+    }
+    if is_right {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "{} is not the master key of this store: put the right one in its place, or name it with --master-key-file. If \
+         that is lost for good, move this one away and run `pulseward admin rotate-keys --new-master-key`",
+        master_key_path(options).display()
+    )))
 }
 
 /// Closes the stores, so that database files hold everything without their write-ahead logs.

@@ -32,6 +32,10 @@ const OBJECTS: &str = concat!(
 );
 const SIGNING: &str =
     concat!("SELECT ", key_columns!(), " FROM signing_key WHERE retired_ms IS NULL ORDER BY created_ms, kid");
+// Backups of before have no such column.
+const HAS_AUDIT_KEY: &str = "SELECT COUNT(*) FROM pragma_table_info('audit_head') WHERE name = 'public_key'";
+const AUDIT_KEY: &str = "SELECT public_key FROM audit_head WHERE number > 0";
+const AUDIT_NUMBER: &str = "SELECT number FROM audit_head";
 // Both databases have a table of this name, with a row for each patient.
 const COUNT_PATIENTS: &str = "SELECT COUNT(*) FROM patient";
 
@@ -176,6 +180,26 @@ pub async fn signing_keys(file: PathBuf) -> Result<Vec<SigningKey>> {
         keys.collect()
     })
     .await
+}
+
+/// Returns the public key of the checkpoints of the audit log in a copy of the users database; `None` when no key guards its
+/// entries.
+pub async fn audit_public_key(file: PathBuf) -> Result<Option<Vec<u8>>> {
+    blocking(move || {
+        let copied = open_to_read(&file)?;
+        if copied.query_row(HAS_AUDIT_KEY, [], |row| row.get::<_, i64>(0))? == 0 {
+            return Ok(None);
+        }
+        let mut statement = copied.prepare(AUDIT_KEY)?;
+        let mut rows = statement.query([])?;
+        Ok(rows.next()?.map(|row| row.get(0)).transpose()?.flatten())
+    })
+    .await
+}
+
+/// Returns the number of the last entry of the audit log in a copy of the users database.
+pub async fn last_audit_number(file: PathBuf) -> Result<i64> {
+    blocking(move || Ok(open_to_read(&file)?.query_row(AUDIT_NUMBER, [], |row| row.get(0))?)).await
 }
 
 /// How many patients a copy has.

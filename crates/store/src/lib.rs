@@ -7,6 +7,7 @@
 //! uuids.
 
 mod audit_entry;
+mod audit_key;
 pub mod backup;
 mod checksum;
 pub mod columnar;
@@ -37,6 +38,7 @@ mod user;
 mod users;
 
 pub use audit_entry::{Entity, NewAuditEntry};
+pub use audit_key::AuditKey;
 pub use damage::DamagedRows;
 #[cfg(feature = "planned-failures")]
 pub use engine::FailureMoment;
@@ -64,20 +66,22 @@ pub use ids::{
     SessionId, StoreId, UserId,
 };
 pub use names::{
-    ActionCode, ActorRole, ExportStage, Gender, JobKind, ObjectFault, PatientState, Role, ScrubStage, SettingName,
-    UserRole,
+    ActionCode, ActorRole, ExportStage, Gender, JobKind, ObjectFault, PatientState, Role, ScrubStage, SealState,
+    SealedBy, SettingName, UserRole,
 };
-pub use objects::{ByteRange, Digest, ListedObject, ObjectRead, Objects, S3Address, STORE_ID, Upload};
+pub use objects::{
+    ByteRange, CHECKPOINTS, Digest, ListedObject, ObjectRead, Objects, S3Address, STORE_ID, Upload, checkpoint_name,
+};
 pub use refresh::{Refreshed, Successor};
 pub use security_event::NewSecurityEvent;
 pub use security_event_type::SecurityEventType;
 pub use signing_key::SigningKey;
 pub use user::User;
 pub use users::{
-    Account, AccountErasure, Activation, ApiKey, Attachment, Audit, AuditEntry, AuditQuery, AuditReader, Bracelet,
-    Completion, Consent, EffectiveSettings, Erasure, ErasureCounts, Group, GroupAccess, GroupDeletion, GroupSetting,
-    HealthMessage, KeyHolder, Member, MemberRemoval, NewPassword, NewPatientPassword, OauthClient, Patient,
-    PatientAccess, PatientDetachment, PendingHealthMessage, PersonChange, PortalHolder, PortalSession, RoleChange,
-    SecurityEvent, SecurityPage, SecurityQuery, Session, SessionHolder, SettingsOfGroup, StoreIdentity, ToOverwrite,
-    Totp, TotpConfirmation, UsedFactor, UsersDb,
+    Account, AccountErasure, Activation, ApiKey, Attachment, Audit, AuditEnd, AuditEntry, AuditQuery, AuditReader,
+    AuditVerdict, Bracelet, Completion, Consent, EffectiveSettings, Erasure, ErasureCounts, Group, GroupAccess,
+    GroupDeletion, GroupSetting, HealthMessage, KeyHolder, KnownEntry, Member, MemberRemoval, NewPassword,
+    NewPatientPassword, OauthClient, Patient, PatientAccess, PatientDetachment, PendingHealthMessage, PersonChange,
+    PortalHolder, PortalSession, RetiredAuditKey, RoleChange, Seal, SecurityEvent, SecurityPage, SecurityQuery,
+    Session, SessionHolder, SettingsOfGroup, StoreIdentity, ToOverwrite, Totp, TotpConfirmation, UsedFactor, UsersDb,
 };

@@ -136,6 +136,26 @@ names! {
         /// It was given up.
         Failed = "failed",
     }
+
+    /// Act by which a key began to guard the audit log.
+    SealedBy {
+        /// The store was opened for the first time with its key, by a program that seals.
+        Start = "start",
+        /// An operator took the log as it was.
+        Operator = "operator",
+    }
+
+    /// What the end of the audit log shows of its seal.
+    SealState {
+        /// It is what the service wrote.
+        Sealed = "sealed",
+        /// No key guards it.
+        Unsealed = "unsealed",
+        /// Another key guards it than the one in use.
+        OtherKey = "other_key",
+        /// It is not what the service wrote.
+        Altered = "altered",
+    }
 }
 
 /// Declares names that crates above give to things of theirs.

@@ -1,5 +1,6 @@
 //! Where sealed segments and archives lie: a folder, or an S3-compatible store, behind one trait.
 
+mod checkpoints;
 mod deadlines;
 mod identity;
 mod mark;
@@ -11,6 +12,7 @@ mod store;
 mod sweep;
 mod upload;
 
+pub use checkpoints::{CHECKPOINTS, checkpoint_name};
 pub use identity::STORE_ID;
 pub(crate) use read::hexadecimal;
 pub use read::{ByteRange, Digest, ObjectRead};

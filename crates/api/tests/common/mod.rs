@@ -101,6 +101,7 @@ impl Story {
             master_key: [7; 32],
             settings: Settings::default(),
         });
+        platform.upkeep.seal_new_audit_log().await.expect("sealed");
         let state = api::ApiState::new(platform.clone(), limits);
         Story { platform, router: documented::checked(api::router(state.clone())), state, now_ms, folder }
     }

@@ -233,6 +233,7 @@ impl Core {
 
     /// Entries for a transaction to write, stamped there.
     pub(crate) fn audit(&self, entries: Vec<NewAuditEntry>) -> Audit {
-        Audit { entries, security: Vec::new(), clock: Arc::clone(self.clock()) }
+        let key = self.audit_keys().head.clone();
+        Audit { entries, security: Vec::new(), clock: Arc::clone(self.clock()), key }
     }
 }

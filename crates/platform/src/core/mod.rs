@@ -4,6 +4,7 @@
 
 pub(crate) mod access;
 pub(crate) mod audit;
+pub(crate) mod audit_keys;
 pub(crate) mod change;
 pub(crate) mod checks;
 mod delivery;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 use runtime::{Clock, Random};
 use store::{DERIVE_KIND, HealthDb, Objects, UsersDb};
 
+use self::audit_keys::AuditKeys;
 use self::settings::Settings;
 use self::signals::JobSignals;
 
@@ -48,13 +50,15 @@ pub struct Core {
 
 struct Shared {
     environment: Environment,
+    audit_keys: AuditKeys,
     signals: Arc<JobSignals>,
 }
 
 impl Core {
     /// Returns the core of the services of one process.
     pub(crate) fn new(environment: Environment) -> Self {
-        Core { shared: Arc::new(Shared { environment, signals: Arc::default() }) }
+        let audit_keys = AuditKeys::of(&environment.master_key);
+        Core { shared: Arc::new(Shared { environment, audit_keys, signals: Arc::default() }) }
     }
 
     /// Returns what an operator can set.
@@ -70,6 +74,11 @@ impl Core {
     /// Returns the key that seals the signing keys.
     pub(crate) fn master_key(&self) -> &[u8; 32] {
         &self.shared.environment.master_key
+    }
+
+    /// Returns the keys of the audit log.
+    pub(crate) fn audit_keys(&self) -> &AuditKeys {
+        &self.shared.audit_keys
     }
 
     /// Returns the clock, for what asks it later.

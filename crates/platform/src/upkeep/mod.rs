@@ -1,5 +1,6 @@
 //! What keeps a node well: background work, sealing, retention, deletion, and what an operator asks.
 
+pub(crate) mod audit;
 pub(crate) mod doctor;
 pub(crate) mod integrity;
 pub mod jobs;

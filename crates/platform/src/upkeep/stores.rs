@@ -86,12 +86,6 @@ impl Upkeep {
         Ok(self.core.health().give_page_checksums().await?)
     }
 
-    /// Follows the chain of the audit log. How many entries hold, and the number of the first that is not what was
-    /// written.
-    pub async fn verify_audit(&self) -> Result<(i64, Option<i64>)> {
-        Ok(self.core.users().verify_audit().await?)
-    }
-
     /// Ends the connections to both databases; files of databases then hold everything without their write-ahead logs.
     /// Operations fail afterwards. Both are closed, also when one of them cannot be closed cleanly.
     pub async fn close_stores(&self) -> Result<()> {

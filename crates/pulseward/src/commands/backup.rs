@@ -14,8 +14,8 @@ use std::time::Duration;
 use clap::{ArgMatches, Args};
 use platform::Platform;
 use serde_json::{Value, json};
-use store::backup::{Database, DatabaseCopy, copy_databases, count_patients};
-use store::{Address, HoldId, ObjectFault};
+use store::backup::{Database, DatabaseCopy, copy_databases, count_patients, last_audit_number};
+use store::{Address, CHECKPOINTS, HoldId, ObjectFault, checkpoint_name};
 
 use self::manifest::{CopiedDatabase, FORMAT, FileList, ListedFile, Manifest};
 use self::objects::{Amount, Contents, ERASED};
@@ -220,7 +220,12 @@ impl Making<'_> {
         let mut contents = Contents { folder: self.folder, files: &mut files, amount };
         if let Some(source) = self.platform.upkeep.object_folder() {
             // Listed last: who is erased until now is erased again when the backup is restored.
-            contents.link_erased(source, &self.platform.upkeep.objects_in(ERASED).await?)?;
+            contents.link_unnamed(source, &self.platform.upkeep.objects_in(ERASED).await?)?;
+            let last = last_audit_number(database_file(self.folder, Database::Users)).await?;
+            let mut checkpoints = self.platform.upkeep.objects_in(CHECKPOINTS).await?;
+            // Those of later entries do not belong to the log in the backup.
+            checkpoints.retain(|object| object.path <= format!("{CHECKPOINTS}/{}", checkpoint_name(last)));
+            contents.link_unnamed(source, &checkpoints)?;
         }
         let amount = contents.amount;
         Ok((files, amount))

@@ -83,7 +83,7 @@ impl Restore {
         let platform = wiring::open_restored(&store, Settings::default()).await?;
         let finished = finish(&platform, erased).await;
         wiring::close(&platform).await;
-        let Finished { signing: [users, health], erased, unreadable_factors } = finished?;
+        let Finished { signing: [users, health], erased, unreadable_factors, checkpoints_set_aside } = finished?;
         if unreadable_factors > 0 {
             eprintln!(
                 "{unreadable_factors} second factors cannot be read with this master key; \
@@ -102,6 +102,7 @@ impl Restore {
             "master_key_from": key.source.name(),
             "signing_keys": {"users": users, "health": health},
             "unreadable_second_factors": unreadable_factors,
+            "checkpoints_set_aside": checkpoints_set_aside,
         }))
     }
 
@@ -128,7 +129,11 @@ impl Restore {
         for (cloud, database) in [(Cloud::Users, Database::Users), (Cloud::Health, Database::Health)] {
             signing.push((cloud, store::backup::signing_keys(database_file(&self.folder, database)).await?));
         }
+        let audit_key = store::backup::audit_public_key(database_file(&self.folder, Database::Users)).await?;
         let opens = |key: &[u8; 32]| -> Result<bool, Failure> {
+            if audit_key.as_ref().is_some_and(|guards| guards[..] != platform::audit_key(key).public_key()[..]) {
+                return Ok(false);
+            }
             for (cloud, keys) in &signing {
                 if !platform::opens_newest(key, *cloud, keys)? {
                     return Ok(false);
@@ -180,6 +185,8 @@ struct Finished {
     erased: Erased,
     /// Second factors that the master key does not open.
     unreadable_factors: u64,
+    /// Checkpoints of the audit log from after the backup.
+    checkpoints_set_aside: u64,
 }
 
 /// Does what follows when the stores are open.
@@ -187,6 +194,8 @@ async fn finish(platform: &Platform, erased: BTreeSet<PatientId>) -> Result<Fini
     // Before anything else: readers of events of before would skip what happens from now on.
     platform.upkeep.begin_epoch().await?;
     platform.upkeep.forget_processes().await?;
+    // Before entries follow, which take the numbers of those that were lost.
+    let checkpoints_set_aside = platform.upkeep.take_restored_audit_log().await?;
     let mut signing = ["kept"; 2];
     for (cloud, fate) in [Cloud::Users, Cloud::Health].into_iter().zip(&mut signing) {
         // Tried once more and not concluded from the files. What the old keys have signed is verified by their public
@@ -196,5 +205,6 @@ async fn finish(platform: &Platform, erased: BTreeSet<PatientId>) -> Result<Fini
         }
     }
     let unreadable_factors = platform.identity.count_unreadable_second_factors().await?;
-    Ok(Finished { signing, erased: erase_again(platform, erased).await?, unreadable_factors })
+    let erased = erase_again(platform, erased).await?;
+    Ok(Finished { signing, erased, unreadable_factors, checkpoints_set_aside })
 }

@@ -91,7 +91,7 @@ async fn a_log_that_was_tampered_with_is_reported() {
     admin(data.path(), &["erase-patient", &grace.uuid]);
     let verified = store_command(data.path(), &["audit", "verify"]);
     let entries = verified["entries"].as_i64().unwrap();
-    assert_eq!(verified, json!({"entries": entries, "intact": true}));
+    assert_eq!((&verified["intact"], verified.get("first_broken")), (&json!(true), None));
     // Group, patient, attachment, registration, login, erasure.
     assert_eq!(entries, 6);
 
@@ -104,7 +104,8 @@ async fn a_log_that_was_tampered_with_is_reported() {
         let output = run(&["audit", "verify", "--json", "--data", data.path().to_str().unwrap()]);
         assert!(!output.stderr.is_empty());
         assert_eq!(output.status.code(), Some(1));
-        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+        let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+        json!({"entries": found["entries"], "intact": found["intact"], "first_broken": found["first_broken"]})
     };
     tamper("UPDATE audit_entry SET user_id = 'somebody else' WHERE number = 4");
     assert_eq!(verify(), json!({"entries": 3, "intact": false, "first_broken": 4}));

@@ -27,6 +27,8 @@ const ERASURE_MIB: u64 = 20;
 async fn write(data: &Path, thousands: usize, patient: &str, account: &str) {
     page_sums::install().unwrap();
     let users = UsersDb::open(Address::File(data.join("users.db"))).await.unwrap();
+    let master_key = std::fs::read(data.join("master.key")).unwrap();
+    let key = platform::audit_key(master_key.as_slice().try_into().unwrap());
     for thousand in 0..thousands {
         let new = |number: usize| NewAuditEntry {
             id: AuditEntryId::new(format!("{:024x}", thousand * AT_ONCE + number)),
@@ -39,8 +41,8 @@ async fn write(data: &Path, thousands: usize, patient: &str, account: &str) {
             salt: [1; 16],
         };
         let now_ms = 1_763_600_000_000 + thousand as i64;
-        let audit =
-            Audit { entries: (0..AT_ONCE).map(new).collect(), security: Vec::new(), clock: Arc::new(move || now_ms) };
+        let entries = (0..AT_ONCE).map(new).collect();
+        let audit = Audit { entries, security: Vec::new(), clock: Arc::new(move || now_ms), key: key.clone() };
         users.record(audit).await.unwrap();
     }
     users.close().await.unwrap();

@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]
 
 mod administration;
+mod audit_log;
 mod averages;
 mod backups;
 mod bad_input;

@@ -51,13 +51,15 @@ fn source() -> TempDir {
 
 /// Every command that works on a store and may not make one.
 fn commands<'command>(backup: &'command str, source: &'command str) -> Vec<Vec<&'command str>> {
-    let others: [&[&str]; 9] = [
+    let others: [&[&str]; 11] = [
         &["doctor"],
         &["doctor", "--verify"],
         &["seal"],
         &["seal", "--now"],
         &["recompute"],
         &["audit", "verify"],
+        &["audit", "checkpoint"],
+        &["audit", "seal"],
         &["backup", backup],
         &["restore", source, "--segment", "v1/x"],
         &["admin", "rotate-keys", "--new-master-key"],

@@ -22,6 +22,8 @@ fn every_command_refuses_what_it_does_not_know_and_names_it() {
         &["admin", "list-accounts"],
         &["admin", "rotate-keys"],
         &["audit", "verify"],
+        &["audit", "checkpoint"],
+        &["audit", "seal"],
         &["simulate"],
         &["import"],
         &["lake", "copy"],

@@ -49,7 +49,7 @@ on_both_engines! {
     entries_written_at_once_are_all_chained
 }
 
-fn entry(id: &str, action: &str, user: &str, primary: &str, secondary: Option<&str>) -> NewAuditEntry {
+pub(super) fn entry(id: &str, action: &str, user: &str, primary: &str, secondary: Option<&str>) -> NewAuditEntry {
     let entity = |id: &str| Entity { id: EntityId::new(id), kind: "patient.id".to_owned() };
     NewAuditEntry {
         id: AuditEntryId::new(id),

@@ -2,6 +2,7 @@
 
 mod audit;
 mod audit_pages;
+mod audit_seal;
 mod backup;
 mod bracelets;
 mod columns;
@@ -45,8 +46,8 @@ use crate::engine::{Address, Tx};
 use crate::error::Result;
 use crate::ids::{AuditEntryId, EntityId, PatientId};
 use crate::{
-    ActorRole, Audit, AuditEntry, AuditQuery, EffectiveSettings, Entity, HealthDb, NewAuditEntry, Objects, Role,
-    UserId, UserRole, UsersDb,
+    ActorRole, Audit, AuditEntry, AuditKey, AuditQuery, EffectiveSettings, Entity, HealthDb, NewAuditEntry, Objects,
+    Role, UserId, UserRole, UsersDb,
 };
 
 /// Both databases on one engine.
@@ -134,9 +135,14 @@ pub(crate) async fn until_waiting(tx: &Tx<'_>, others: i64) -> Result<()> {
     panic!("no transaction came to what is held");
 }
 
+/// A key of the audit log.
+pub(crate) fn audit_key(byte: u8) -> AuditKey {
+    AuditKey::new(&[byte; 32], [byte; 32])
+}
+
 /// Entries stamped with a fixed time.
 pub(crate) fn audit(entries: Vec<NewAuditEntry>, now_ms: i64) -> Audit {
-    Audit { entries, security: Vec::new(), clock: Arc::new(move || now_ms) }
+    Audit { entries, security: Vec::new(), clock: Arc::new(move || now_ms), key: audit_key(1) }
 }
 
 /// Returns all entries of the audit log that a query asks for.

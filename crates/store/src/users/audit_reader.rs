@@ -11,7 +11,8 @@
 
 use boxed_futures::boxed_futures;
 
-use super::audit::{AuditEntry, AuditQuery, entry_columns, primary_columns, read_entry, secondary_columns};
+use super::audit::AuditQuery;
+use super::audit_link::{AuditEntry, entry_columns, primary_columns, read_entry, secondary_columns};
 use super::db::UsersDb;
 use crate::engine::row::Columns;
 use crate::engine::{Db, Row, Tx};

@@ -4,7 +4,10 @@ mod accounts;
 mod api_keys;
 mod audit;
 mod audit_head;
+mod audit_link;
 mod audit_reader;
+mod audit_seal;
+mod audit_verify;
 mod bracelets;
 mod db;
 mod emails;
@@ -28,8 +31,12 @@ mod totp;
 
 pub use accounts::{Account, NewPassword};
 pub use api_keys::{ApiKey, KeyHolder};
-pub use audit::{Audit, AuditEntry, AuditQuery};
+pub use audit::{Audit, AuditQuery};
+pub use audit_head::Seal;
+pub use audit_link::AuditEntry;
 pub use audit_reader::AuditReader;
+pub use audit_seal::{AuditEnd, RetiredAuditKey};
+pub use audit_verify::{AuditVerdict, KnownEntry};
 pub use bracelets::{Attachment, Bracelet, Completion};
 pub(crate) use db::MIGRATIONS;
 pub use db::UsersDb;
@@ -56,6 +63,8 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         audit::TEXTS,
         audit_head::TEXTS,
         audit_reader::TEXTS,
+        audit_seal::TEXTS,
+        audit_verify::TEXTS,
         bracelets::TEXTS,
         db::TEXTS,
         emails::TEXTS,

@@ -13,9 +13,10 @@ impl UsersDb {
         signing_key::list(&self.db).await
     }
 
-    /// Returns whether anything in this database was sealed with the master key: a key that signs or a second factor.
+    /// Returns whether anything in this database was sealed with the master key: a key that signs, a second factor, or
+    /// entries of the audit log.
     pub async fn holds_sealed(&self) -> Result<bool> {
-        Ok(signing_key::is_any(&self.db).await? || self.has_totp().await?)
+        Ok(signing_key::is_any(&self.db).await? || self.has_totp().await? || self.has_sealed_audit().await?)
     }
 
     /// Retires the keys that sign so far and adds one that signs from now on.

@@ -23,6 +23,13 @@ impl Operate for RotateKeys {
 
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
         let users_kid = platform.identity.rotate_signing_key(Cloud::Users).await?;
+        if self.new_master_key {
+            // The key that guarded the log is lost, so nothing but its chain can be followed.
+            if let Some(broken) = platform.upkeep.first_broken_audit_entry().await? {
+                eprintln!("the audit log: entry {broken} is missing or not what was written");
+            }
+            platform.upkeep.seal_audit_log_again().await?;
+        }
         let health_kid = platform.identity.rotate_signing_key(Cloud::Health).await?;
         Ok(json!({"users_kid": users_kid, "health_kid": health_kid}))
     }

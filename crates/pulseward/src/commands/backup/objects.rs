@@ -91,9 +91,9 @@ impl Contents<'_> {
         Ok(true)
     }
 
-    /// The same of the list of the erased.
-    pub fn link_erased(&mut self, source: &Path, erased: &[ListedObject]) -> Result<(), Failure> {
-        for object in erased {
+    /// The same of objects that no row names: the list of the erased, checkpoints of the audit log.
+    pub fn link_unnamed(&mut self, source: &Path, listed: &[ListedObject]) -> Result<(), Failure> {
+        for object in listed {
             let object = NamedObject { path: object.path.clone(), bytes: object.bytes, sha256: None };
             self.link(source, &object)?;
         }

@@ -1,5 +1,6 @@
 //! The one list of background tasks.
 
+mod audit;
 mod deletion;
 mod derivation;
 mod expiry;
@@ -39,6 +40,7 @@ pub(crate) const ALL: &[Kind] = &[
     Kind::of::<deletion::OverwriteErased>(),
     Kind::of::<identity::TidyIdentity>(),
     Kind::of::<integrity::LookAtDamagedFiles>(),
+    Kind::of::<audit::SignAuditLog>(),
     Kind::of::<integrity::Scrub>(),
 ];
 
