@@ -410,7 +410,7 @@ fn write_group(connection: &Connection, waiting: &mut Waiting<Job>, first: Trans
         if started.elapsed() < GROUP_TIME {
             match waiting.take() {
                 Some(Job::Transaction(transaction)) if transaction.company == Company::Others => {
-                    next = Some(transaction)
+                    next = Some(transaction);
                 }
                 job => other = job,
             }
