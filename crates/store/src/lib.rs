@@ -70,7 +70,8 @@ pub use names::{
     SealedBy, SettingName, UserRole,
 };
 pub use objects::{
-    ByteRange, CHECKPOINTS, Digest, ListedObject, ObjectRead, Objects, S3Address, STORE_ID, Upload, checkpoint_name,
+    ByteRange, CHECKPOINTS, Digest, LARGEST_CHECKPOINT, ListedObject, ObjectRead, Objects, S3Address, STORE_ID, Upload,
+    checkpoint_name,
 };
 pub use refresh::{Refreshed, Successor};
 pub use security_event::NewSecurityEvent;

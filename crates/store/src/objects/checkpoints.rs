@@ -61,13 +61,11 @@ impl Objects {
     /// Puts a checkpoint where it is not compared any more; `at_ms` keeps what is set aside at several times apart.
     pub async fn set_checkpoint_aside(&self, path: &str, at_ms: i64) -> Result<()> {
         let Some(name) = path.strip_prefix(CHECKPOINTS) else { return Ok(()) };
-        let aside = location(&format!("{SET_ASIDE}/{at_ms}{name}"))?;
-        match self.store.copy(&location(path)?, &aside).await {
-            // Somebody else has done so.
-            Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
-            Ok(()) => self.delete(path).await,
-        }
+        // Somebody else has set it aside when it is gone.
+        let Some(bytes) = self.read_checkpoint(path).await? else { return Ok(()) };
+        // Written and not copied: only a write is flushed to the disk before the other one is deleted.
+        self.store.put(&location(&format!("{SET_ASIDE}/{at_ms}{name}"))?, PutPayload::from(bytes)).await?;
+        self.delete(path).await
     }
 }
 

@@ -40,13 +40,14 @@ pub struct Checkpoint {
 
 impl Checkpoint {
     /// Returns the checkpoint with its signature.
-    pub fn signed(mut self, key: &Ed25519KeyPair) -> Self {
+    #[must_use]
+    pub(crate) fn signed(mut self, key: &Ed25519KeyPair) -> Self {
         self.signature = hex(key.sign(self.signed_text().as_bytes()).as_ref());
         self
     }
 
     /// Returns whether the signature is that of the key which the checkpoint names.
-    pub fn is_signed(&self) -> bool {
+    pub(crate) fn is_signed(&self) -> bool {
         let (Some(key), Some(signature)) = (unhex(&self.public_key), unhex(&self.signature)) else { return false };
         self.key_id == key_id(&key)
             && UnparsedPublicKey::new(&ED25519, &key).verify(self.signed_text().as_bytes(), &signature).is_ok()

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use boxed_futures::boxed_futures;
-use store::{KnownEntry, SealState};
+use store::{KnownEntry, LARGEST_CHECKPOINT, SealState};
 
 use super::judge::{CheckpointFault, Judge};
 use crate::core::error::Result;
@@ -44,6 +44,10 @@ impl Upkeep {
         let judge = Judge::of(&users.audit_end(key).await?, &users.retired_audit_keys(key).await?, key.public_key());
         let (mut signed, mut outdated) = (Vec::<(KnownEntry, String)>::new(), BTreeSet::new());
         for object in self.core.objects().checkpoints().await? {
+            // What is too large for one is left like everything else that cannot be read.
+            if object.bytes > LARGEST_CHECKPOINT {
+                continue;
+            }
             let Some(bytes) = self.core.objects().read_checkpoint(&object.path).await? else { continue };
             match judge.read(&bytes) {
                 Ok((entry, _)) => signed.push((entry, object.path)),

@@ -3,11 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use platform::KeptCheckpoint;
+use store::LARGEST_CHECKPOINT;
 
 use crate::failure::Failure;
-
-/// A checkpoint has some hundred bytes; what is much larger is none, and is not read.
-const LARGEST: u64 = 4096;
 
 /// Returns the files that are named, and those of folders that are named (`*.json`), in the order of their names.
 ///
@@ -40,7 +38,7 @@ pub fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 pub fn read(path: &Path) -> Result<KeptCheckpoint, Failure> {
     let failed = |error| Failure::file("read", path, error);
     // Read as nothing, so that it is reported among the others and does not end the comparison.
-    let is_small = std::fs::metadata(path).map_err(failed)?.len() <= LARGEST;
+    let is_small = std::fs::metadata(path).map_err(failed)?.len() <= LARGEST_CHECKPOINT;
     let bytes = if is_small { std::fs::read(path).map_err(failed)? } else { Vec::new() };
     Ok(KeptCheckpoint { name: path.display().to_string(), bytes })
 }
