@@ -169,6 +169,7 @@ async fn clients_that_behave_well_are_answered_as_before_whatever_others_do() {
     let patient = researcher.enrol().await;
     let rest = service.memory_kib("VmRSS") >> 10;
     println!("p99 {:?} without an attack", p99(&researcher, &patient, "no attack").await);
+    let mut slow = Vec::new();
     for kind in Attack::ALL {
         // Each address with as many connections as it may have, and more.
         let of_each = (2 * CONNECTIONS_AT_ONCE / 8 + REQUESTS_AT_ONCE) / 3;
@@ -179,9 +180,11 @@ async fn clients_that_behave_well_are_answered_as_before_whatever_others_do() {
         attackers.end().await;
         let peak = service.memory_kib("VmHWM") >> 10;
         println!("p99 {p99:?} during {kind:?}; {peak} MiB at most, {rest} at rest");
-        assert!(p99 <= LONGEST_P99, "{kind:?}: {p99:?}");
+        slow.extend((p99 > LONGEST_P99).then_some((kind, p99)));
         assert!(peak <= rest + 256, "{kind:?}: {peak} MiB, {rest} at rest");
     }
+    // At the end, so that each attack is measured.
+    assert!(slow.is_empty(), "{slow:?}");
 }
 
 /// Attackers at so many addresses, from 127.0.0.2 on.

@@ -7,6 +7,7 @@ use store::{ObjectFault, Objects, PatientId};
 
 use super::study::Study;
 use crate::core::settings::Settings;
+use crate::people::erasure::Place;
 use crate::test_service::minutes_to_noon;
 use crate::upkeep::seal::Until;
 
@@ -106,6 +107,21 @@ async fn copy_that_is_damaged_as_well_replaces_nothing() {
     assert!(refused.is_err_and(|error| error.to_string().contains("either")));
     assert_eq!(std::fs::read(sealed.file()).unwrap(), before);
     assert!(upkeep.bring_back("v1/unknown.parquet", &copies).await.is_err());
+}
+
+#[tokio::test]
+async fn receipt_of_an_erasure_names_the_copies_of_sealed_files() {
+    let sealed = Sealed::begin().await;
+    sealed.make_copy();
+    let people = &sealed.study.service.platform.people;
+    let receipt = people.erase_patient_as_operator(&sealed.patient).await.unwrap();
+    let copies = receipt.remains.iter().find(|left| left.place == Place::ObjectCopies);
+    assert_eq!(copies.map(|left| left.until_ms), Some(None));
+    assert_eq!((sealed.file().exists(), sealed.copy().exists()), (false, true), "as the receipt says");
+    let study = Study::begin().await;
+    let patient = study.patient().await;
+    let receipt = study.service.platform.people.erase_patient_as_operator(&patient).await.unwrap();
+    assert!(receipt.remains.iter().all(|left| left.place != Place::ObjectCopies), "{receipt:?}");
 }
 
 #[tokio::test]
