@@ -25,9 +25,9 @@ use nodes::{Cost, Databases, median};
 /// A sync of one row, from the request until its 200.
 const SYNC: Limit = Limit { statements: 8, round_trips: 3 };
 /// What is derived from that row, and what the node polls for meanwhile.
-const DERIVATIONS: Limit = Limit { statements: 10, round_trips: 8 };
+const DERIVATIONS: Limit = Limit { statements: 10, round_trips: 7 };
 /// What is derived from rows of all types.
-const DERIVATIONS_OF_ALL: Limit = Limit { statements: 10, round_trips: 8 };
+const DERIVATIONS_OF_ALL: Limit = Limit { statements: 10, round_trips: 7 };
 /// Statements a second of a node with nothing to do.
 const IDLE_STATEMENTS_PER_SECOND: f64 = 1.0;
 

@@ -33,6 +33,7 @@ pub(super) async fn read_ahead(stored: &StoredPatient, plan: &Plan, batch: &mut 
 }
 
 /// What is read ahead of a batch.
+#[derive(Debug)]
 struct Ahead {
     /// Days of which window aggregates are read.
     days: (LocalDay, LocalDay),

@@ -25,7 +25,7 @@ use super::values::Values;
 
 mod recordings;
 
-use recordings::{HOUR_MS, MINUTE_MS, START_MS, end_ms, recording, sparse, spoiled, syncs};
+use recordings::{HOUR_MS, MINUTE_MS, START_MS, end_ms, recording, signals, sparse, spoiled, syncs};
 
 /// When the patient is set to breathe oxygen, on the second scale.
 const OXYGEN_MS: i64 = START_MS + 30 * HOUR_MS;
@@ -249,7 +249,8 @@ async fn any_order_of_syncs_and_folds_gives_the_same() {
     for seed in 0..150 {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let sessions = random.random_range(1..9);
-        let recording = recording(&mut random, sessions);
+        let mut recording = recording(&mut random, sessions);
+        recording.extend(signals(&mut random));
         let now_ms = end_ms(&recording) + HOUR_MS;
         let expected = folded_at_once(&recording, now_ms).await;
         assert!(expected.derived.of(Output::Slots).next().is_some());

@@ -3,6 +3,7 @@
 use store::FailureMoment::{AfterItCommits, BeforeItBegins};
 use store::{PatientId, Retirement};
 use vitals::registry::DataType;
+use vitals::zone::DAY_US;
 
 use super::study::Study;
 use crate::test_service::{NOON_MS, minutes_to_noon};
@@ -104,8 +105,8 @@ async fn retention_that_comes_while_values_are_computed_leaves_what_was_derived(
         let entries = health.news_between(&grace, i64::MIN, i64::MAX).await.unwrap();
         assert!(!entries.is_empty());
 
-        let retirement =
-            Retirement { patient: grace.clone(), data_type: DataType::Activity, before_us: NOON_MS * 1000 + 1 };
+        let before_us = NOON_MS * 1000 + DAY_US / 2;
+        let retirement = Retirement { patient: grace.clone(), data_type: DataType::Activity, before_us };
         let retiring = health.clone();
         let meanwhile = async move { retiring.retire(&retirement, None, NOON_MS, 7).await.unwrap() };
         if is_recomputed {

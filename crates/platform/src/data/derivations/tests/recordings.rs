@@ -82,7 +82,6 @@ pub(super) fn recording(random: &mut ChaCha8Rng, sessions: usize) -> Vec<Block> 
         spot.times_us = times;
         blocks.push(spot);
     }
-    blocks.extend(signals(random));
     blocks.retain(|block| !block.is_empty());
     for cells in blocks.iter_mut().flat_map(|block| &mut block.columns) {
         *cells = cells.clone().simplified();
@@ -166,7 +165,7 @@ fn movements(random: &mut ChaCha8Rng) -> Block {
 }
 
 /// Some seconds of the other waveforms, over the end of a window.
-fn signals(random: &mut ChaCha8Rng) -> Vec<Block> {
+pub(super) fn signals(random: &mut ChaCha8Rng) -> Vec<Block> {
     if random.random_bool(0.7) {
         return Vec::new();
     }
@@ -183,7 +182,7 @@ fn signals(random: &mut ChaCha8Rng) -> Vec<Block> {
         block.zones = ZoneRuns::constant("Europe/Zurich".into(), block.rows());
         // A beat a second.
         let beats = (0..10 * rate_hz).map(|row| if row % rate_hz < rate_hz / 8 { 900 } else { 100 });
-        block.columns[data_type.column_index(column).unwrap()] = Cells::Values(beats.collect());
+        block.columns[data_type.column_index(column).unwrap()] = Cells::Values(beats.collect()).simplified();
         if data_type == DataType::Ppg2 {
             for (name, cell) in [("metric_id", green.0), ("led_pd_pos", green.1)] {
                 block.columns[data_type.column_index(name).unwrap()] = Cells::Constant(cell);
