@@ -1,4 +1,4 @@
-//! Waveforms: damage far behind the first rows of an answer.
+//! Waveforms: damage far behind the first rows of an answer, and rows that come over damaged ones.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use store::DamageTarget;
 use vitals::registry::DataType;
 
 use crate::common::{Answer, Enrolled, Story};
-use crate::{MIDNIGHT_MS, damage, story_of_two};
+use crate::{MIDNIGHT_MS, activity, damage, story_of_two};
 
 const RATE_HZ: usize = 256;
 /// Many pages of a sealed file, and several chunks.
@@ -27,6 +27,12 @@ fn values(seconds: usize) -> Vec<f64> {
 
 fn ecg(seconds: usize) -> Value {
     json!({"ecg": [{"start": MIDNIGHT_MS, "rate_hz": RATE_HZ, "ecg": values(seconds)}]})
+}
+
+/// The same samples at the whole milliseconds that represent them.
+fn ecg_at_milliseconds(seconds: usize) -> Value {
+    let times = (0..seconds * RATE_HZ).map(|row| MIDNIGHT_MS + (row * 1_000 / RATE_HZ) as i64);
+    json!({"ecg": {"timestamp": times.collect::<Vec<i64>>(), "ecg": values(seconds)}})
 }
 
 async fn send(story: &Story, patient: &Enrolled, data: Value) -> Answer {
@@ -81,4 +87,39 @@ async fn last_chunk_of_an_answer_is_checked_before_the_first_byte() {
     raw(&story, &grace).await;
     damage(&story, &grace, DamageTarget::LastChunk(DataType::Ecg)).await;
     assert_refused(&story, &grace).await;
+}
+
+#[tokio::test]
+async fn waveform_over_a_missing_file_is_stored_with_all_else_and_compared_when_it_is_back() {
+    let (story, _, _, [grace, _]) = story_of_two().await;
+    send(&story, &grace, ecg(2)).await.ok();
+    story.platform.upkeep.seal(Until::Now, |_| {}).await.expect("sealed");
+    let sound = raw(&story, &grace).await;
+    let file = sealed_file(&story, DataType::Ecg).await;
+    let away = file.with_extension("away");
+    std::fs::rename(&file, &away).expect("away");
+
+    // What a phone sends again whose answer was lost, at the milliseconds that it knows, and what is new.
+    let mut data = ecg_at_milliseconds(2);
+    data["activity"] = activity(600);
+    let receipt = send(&story, &grace, data.clone()).await.ok();
+    let rows = 2 * RATE_HZ;
+    assert_eq!(receipt["types"]["ecg"]["unverified"], json!(rows), "{receipt}");
+    assert_eq!(receipt["types"]["ecg"]["stored"], json!(0), "{receipt}");
+    assert_eq!(receipt["types"]["activity"]["stored"], json!(60), "{receipt}");
+    assert_eq!(send(&story, &grace, data.clone()).await.ok()["types"]["activity"]["duplicate"], json!(60));
+    assert_refused(&story, &grace).await;
+
+    std::fs::rename(&away, &file).expect("back");
+    // Until they are compared nobody can say which of them are the same samples.
+    assert_refused(&story, &grace).await;
+    let receipt = send(&story, &grace, ecg_at_milliseconds(1)).await.ok();
+    assert_eq!(receipt["types"]["ecg"]["unverified"], json!(RATE_HZ), "{receipt}");
+    story.pass_ms(60_000);
+    story.jobs(&["verify_rows"]).await;
+    assert_eq!(raw(&story, &grace).await, sound);
+    story.platform.upkeep.seal(Until::Now, |_| {}).await.expect("sealed");
+    assert_eq!(raw(&story, &grace).await, sound);
+    let receipt = send(&story, &grace, ecg_at_milliseconds(2)).await.ok();
+    assert_eq!(receipt["types"]["ecg"]["duplicate"], json!(rows), "{receipt}");
 }
