@@ -3,6 +3,8 @@
 mod common;
 #[path = "damaged_data/lists.rs"]
 mod lists;
+#[path = "damaged_data/waveforms.rs"]
+mod waveforms;
 
 use common::{Enrolled, Story};
 use platform::PlatformError;

@@ -56,7 +56,7 @@ pub use health::{
     DeviceReport, Dirty, DueRange, EXPORT_KIND, ErasedPatient, ExportJob, ExportQueue, ExportState, ExportTurn,
     FailingJobs, Failures, HealthChange, HealthDb, HealthPatient, HealthSession, HeldJob, InputRange, IntakeFacts,
     JobFailure, JobLease, LatestChange, LocalQuarter, NEVER_MS, NewExport, NewJob, NodeView, OauthRefreshToken,
-    PendingEntries, Profile, PutAside, ScrubState, SlotRow, SummaryRow, Sync, SyncId, SyncOutcome, TallyRow,
+    PendingEntries, Profile, PutAside, RowsAhead, ScrubState, SlotRow, SummaryRow, Sync, SyncId, SyncOutcome, TallyRow,
     UnverifiedRows, WalkPart, WalkPosition,
 };
 pub use health::{Retirement, export_folder};

@@ -13,7 +13,7 @@ use crate::core::Core;
 use crate::core::access::Readable;
 use crate::core::error::Result;
 use crate::data::Data;
-use store::{PatientId, StoreError};
+use store::{PatientId, RowsAhead, StoreError};
 
 /// A range of time whose ends are both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +42,10 @@ struct Part {
     offset_s: Option<i32>,
 }
 
-/// Time that the first rows may take: a bucket that does not answer is reported within five seconds.
+/// Time until the first rows: damage, and a bucket that does not answer, are reported within five seconds.
 const LONGEST_FIRST_PIECE: Duration = Duration::from_millis(4_500);
+/// Time that looking at later rows may take before that. The longest answer takes a small part of it from a disk.
+const LONGEST_LOOK_AHEAD: Duration = Duration::from_secs(2);
 
 /// Span that is read at once: a few thousand rows of the fastest signal, so that an answer takes little memory.
 const fn step_us(data_type: DataType) -> i64 {
@@ -53,7 +55,7 @@ const fn step_us(data_type: DataType) -> i64 {
 #[boxed_futures]
 impl Data {
     /// Returns the samples of a range in the order of time: a stream of pieces, each with one block for a channel. The
-    /// first has been read, and the sealed files of the others were found, when this answers.
+    /// first has been read, and what the others will read was compared with its checksums, when this answers.
     pub async fn samples(
         &self,
         patient: &Readable<PatientId>,
@@ -69,7 +71,12 @@ impl Data {
         let steps: Vec<Part> = parts.into_iter().flat_map(|part| in_steps(part, step_us(data_type))).collect();
         let health = self.core.health().clone();
         let patient = patient.uuid().clone();
-        let patient_uuid = patient.clone();
+        let ahead = match steps[..] {
+            [first, .., last] => {
+                Some(RowsAhead { patient: patient.clone(), data_type, from_us: first.from_us, to_us: last.to_us })
+            }
+            _ => None,
+        };
         let read = move |part: Part| {
             let (health, patient) = (health.clone(), patient.clone());
             async move {
@@ -80,15 +87,18 @@ impl Data {
                 })
             }
         };
-        if let [first, .., last] = steps[..] {
-            // What is missing is reported before the first row: later it could only break the answer off.
-            self.core.health().check_later_segments(&patient_uuid, data_type, first.from_us, last.to_us).await?;
-        }
         // The next step is read when the client has taken the last one, so a slow client holds little memory.
         let mut pieces = Box::pin(stream::iter(steps).then(read));
-        let first = runtime::timeout(LONGEST_FIRST_PIECE, pieces.next()).await;
+        let first = async {
+            if let Some(ahead) = ahead {
+                // What is missing or damaged is reported before the first row: later it could only break the answer off.
+                self.core.health().check_ahead(&ahead, LONGEST_LOOK_AHEAD).await?;
+            }
+            pieces.next().await.transpose()
+        };
         let slow = |_| StoreError::Unavailable("the first rows did not come in time".to_owned());
-        Ok(stream::iter(first.map_err(slow)?.transpose()?.map(Ok)).chain(pieces))
+        let first = runtime::timeout(LONGEST_FIRST_PIECE, first).await.map_err(slow)??;
+        Ok(stream::iter(first.map(Ok)).chain(pieces))
     }
 }
 

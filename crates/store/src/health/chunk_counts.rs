@@ -20,6 +20,8 @@ record! {
         expected = "CAST(COALESCE(SUM(chunks), 0) AS BIGINT)", unknown = "COUNT(*) - COUNT(chunks)",
         found = "(SELECT COUNT(*) FROM chunk
             WHERE patient = $1 AND data_type = $2 AND last_us >= $3 AND last_us < $4)",
+        unverified = "(SELECT COUNT(*) FROM unverified
+            WHERE patient = $1 AND data_type = $2 AND last_us >= $3 AND first_us < $4)",
     }
 }
 
@@ -31,16 +33,41 @@ sql! {
         AND offset_s = (SELECT MIN(offset_s) FROM tally WHERE patient = $1 AND data_type = $2 AND quarter_us = $3)";
 }
 
-/// Fails when chunks are missing that end in the quarters of an hour of a range, µs, both ends included.
+/// Fails when chunks are missing that end in the quarters of an hour of a range, µs, both ends included; of a waveform also
+/// when rows came there that could not be compared yet: some of them can be copies of stored samples at another time.
 pub(crate) async fn compare(
     tx: &Tx<'_>,
     patient: &PatientId,
     data_type: DataType,
     (from_us, to_us): (i64, i64),
 ) -> Result<()> {
+    let counted = counted(tx, patient, data_type, (from_us, to_us)).await?;
+    if data_type.is_waveform() && counted.unverified > 0 {
+        let reason = "rows that came while others were damaged are not compared yet";
+        return Err(StoreError::damaged_rows(data_type.name(), (from_us, to_us), reason));
+    }
+    judge(data_type, (from_us, to_us), counted)
+}
+
+/// Fails when chunks are missing, whatever else came there.
+pub(super) async fn compare_all(
+    tx: &Tx<'_>,
+    patient: &PatientId,
+    data_type: DataType,
+    times_us: (i64, i64),
+) -> Result<()> {
+    judge(data_type, times_us, counted(tx, patient, data_type, times_us).await?)
+}
+
+async fn counted(
+    tx: &Tx<'_>,
+    patient: &PatientId,
+    data_type: DataType,
+    (from_us, to_us): (i64, i64),
+) -> Result<Counted> {
     let (first_us, end_us) = quarters_of(from_us, to_us);
     let counted = tx.query_opt(COUNTED, &[&patient, &data_type.number(), &first_us, &end_us], read_counted).await?;
-    judge(data_type, (from_us, to_us), counted.unwrap_or_default())
+    Ok(counted.unwrap_or_default())
 }
 
 /// Chunks that end in some quarters of an hour.
@@ -52,6 +79,8 @@ pub(super) struct Counted {
     pub unknown: i64,
     /// As the index of chunks has it.
     pub found: i64,
+    /// Notes of rows that came while others were damaged.
+    pub unverified: i64,
 }
 
 /// Fails when fewer were found than were counted.
@@ -101,7 +130,7 @@ mod tests {
     #[test]
     fn missing_chunks_are_damage_and_unknown_counts_are_not() {
         let judged = |expected, unknown, found| {
-            judge(DataType::Activity, (0, 9), Counted { expected, unknown, found })
+            judge(DataType::Activity, (0, 9), Counted { expected, unknown, found, unverified: 0 })
                 .is_err_and(|error| error.is_damage())
         };
         assert!(judged(2, 0, 1));

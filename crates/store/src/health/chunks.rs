@@ -24,6 +24,8 @@ sql! {
     FIND_OVERLAPPING = concat!("SELECT ", chunk_columns!(), " FROM chunk
         WHERE patient = $1 AND data_type = $2 AND last_us >= $3 AND last_us <= $4 AND first_us <= $5
         ORDER BY arrival");
+    DELETE_CHUNK = "DELETE FROM chunk
+        WHERE patient = $1 AND data_type = $2 AND last_us = $3 AND channel = $4 AND arrival = $5 AND first_us = $6";
     COUNT_CHUNKS = "SELECT COUNT(*) FROM chunk WHERE patient = $1";
 }
 
@@ -108,6 +110,17 @@ pub(crate) async fn overlapping(
     from_us: i64,
     to_us: i64,
 ) -> Result<Vec<Block>> {
+    let found = stored_around(tx, patient, data_type, (from_us, to_us)).await?;
+    found.iter().map(|chunk| chunk.rows(patient)).collect()
+}
+
+/// Does the same with the rows still closed.
+pub(super) async fn stored_around(
+    tx: &Tx<'_>,
+    patient: &PatientId,
+    data_type: DataType,
+    (from_us, to_us): (i64, i64),
+) -> Result<Vec<StoredChunk>> {
     // The key is ordered by the end of a chunk, so an upper bound of the end keeps the search from reading all that is
     // newer.
     let latest_end_us = to_us.saturating_add(DAY_US);
@@ -116,7 +129,14 @@ pub(crate) async fn overlapping(
     let params: [&dyn Param; 5] = [&patient, &number, &from_us, &latest_end_us, &to_us];
     let found = tx.query(FIND_OVERLAPPING, &params, read).await?;
     check_found(data_type, &found.iter().collect::<Vec<_>>(), (from_us, to_us))?;
-    found.iter().map(|chunk| chunk.rows(patient)).collect()
+    Ok(found)
+}
+
+/// Takes a chunk away.
+pub(super) async fn delete(tx: &Tx<'_>, patient: &PatientId, data_type: DataType, key: &ChunkKey) -> Result<()> {
+    let number = data_type.number();
+    let key: [&dyn Param; 6] = [&patient, &number, &key.last_us, &key.channel.0, &key.arrival, &key.first_us];
+    tx.put(DELETE_CHUNK, &key).await
 }
 
 #[boxed_futures]

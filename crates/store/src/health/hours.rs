@@ -18,7 +18,7 @@ use super::chunks::{self, Prepared};
 use super::commit::DerivationCommit;
 use super::open_hours::{NotedHours, OpenHour};
 use super::stored_chunk::{StoredChunk, check_found, chunk_columns};
-use crate::engine::{Columns, Param, Tx};
+use crate::engine::{Columns, Tx};
 use crate::error::Result;
 use crate::ids::PatientId;
 use crate::texts::{record, sql};
@@ -35,8 +35,6 @@ sql! {
     FIND_CHUNKS = concat!("SELECT ", chunk_columns!(), " FROM chunk
         WHERE patient = $1 AND data_type = $2 AND last_us >= $3 AND last_us < $4 AND first_us < $5
         ORDER BY arrival");
-    DELETE_CHUNK = "DELETE FROM chunk
-        WHERE patient = $1 AND data_type = $2 AND last_us = $3 AND channel = $4 AND arrival = $5 AND first_us = $6";
 }
 
 const HOUR_US: i64 = 3600 * SECOND_US;
@@ -147,9 +145,7 @@ async fn merge_channel(tx: &Tx<'_>, patient: &PatientId, hour: Hour, arrived: &[
     // What is too large for one payload stays as it is.
     let Ok(merged) = Prepared::of(block) else { return Ok(()) };
     for StoredChunk { key, .. } in arrived {
-        let key: [&dyn Param; 6] =
-            [&patient, &data_type.number(), &key.last_us, &key.channel.0, &key.arrival, &key.first_us];
-        tx.put(DELETE_CHUNK, &key).await?;
+        chunks::delete(tx, patient, data_type, key).await?;
     }
     let keys = arrived.iter().map(|chunk| &chunk.key);
     chunk_counts::change(tx, patient, data_type, keys, merged.block.last_us()).await?;

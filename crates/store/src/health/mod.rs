@@ -1,6 +1,7 @@
 //! The health database: samples of uuids and what is derived from them.
 
 mod afib;
+mod ahead;
 mod alarms;
 pub(crate) mod changes;
 pub(crate) mod chunk_counts;
@@ -48,6 +49,7 @@ mod verify;
 mod zones;
 
 pub use afib::AfHourRow;
+pub use ahead::RowsAhead;
 pub use alarms::Alarm;
 pub use changes::HealthChange;
 pub use claims::{Claim, DueRange};
@@ -83,6 +85,7 @@ pub use verify::{DamageFinding, WalkPart, WalkPosition};
 pub(crate) fn all_texts() -> Vec<&'static str> {
     [
         afib::TEXTS,
+        ahead::TEXTS,
         alarms::TEXTS,
         changes::TEXTS,
         chunk_counts::TEXTS,

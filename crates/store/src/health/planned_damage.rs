@@ -9,6 +9,8 @@ use crate::texts::sql;
 
 sql! {
     CHUNKS = "UPDATE chunk SET sum = sum + 1 WHERE patient = $1";
+    LAST_CHUNK = "UPDATE chunk SET sum = sum + 1 WHERE patient = $1 AND data_type = $2
+        AND last_us = (SELECT MAX(last_us) FROM chunk WHERE patient = $1 AND data_type = $2)";
     DERIVED = "UPDATE derived SET sum = sum + 1 WHERE patient = $1 AND output = $2";
     CATALOG = "UPDATE segment SET sum = sum + 1 WHERE patient = $1";
     PROFILE = "UPDATE patient SET weight = COALESCE(weight, 0) + 1 WHERE uuid = $1";
@@ -20,6 +22,8 @@ sql! {
 pub enum DamageTarget {
     /// Chunks that are not sealed.
     Chunks,
+    /// The latest chunk of a type that is not sealed.
+    LastChunk(vitals::registry::DataType),
     /// Derived values of an output.
     Derived(vitals::derivation::Output),
     /// Latest values.
@@ -38,6 +42,7 @@ impl HealthDb {
         self.db
             .write(async move |tx| match target {
                 DamageTarget::Chunks => tx.put(CHUNKS, &[&patient]).await,
+                DamageTarget::LastChunk(of_type) => tx.put(LAST_CHUNK, &[&patient, &of_type.number()]).await,
                 DamageTarget::Derived(output) => tx.put(DERIVED, &[&patient, &output.number()]).await,
                 DamageTarget::Latest => tx.put(LATEST, &[&patient]).await,
                 DamageTarget::Profile => tx.put(PROFILE, &[&patient]).await,

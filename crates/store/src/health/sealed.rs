@@ -2,11 +2,10 @@
 
 use boxed_futures::boxed_futures;
 use vitals::block::Block;
-use vitals::registry::{Channel, DataType};
+use vitals::registry::Channel;
 
 use super::HealthDb;
 use crate::error::{Result, of_rows};
-use crate::ids::PatientId;
 use crate::segment::{SegmentReader, SegmentRow, verify};
 
 #[boxed_futures]
@@ -56,23 +55,5 @@ impl HealthDb {
             }
         }
         Ok(rows)
-    }
-
-    /// Whether the sealed files that reach into a range (µs, both ends included) can be opened, but for the first: a
-    /// reader meets that at once. Where a range lies within one file nothing is read.
-    ///
-    /// # Errors
-    /// [`StoreError::DamagedRows`](crate::StoreError::DamagedRows) when one is missing or damaged.
-    pub async fn check_later_segments(
-        &self,
-        patient: &PatientId,
-        data_type: DataType,
-        from_us: i64,
-        to_us: i64,
-    ) -> Result<()> {
-        for segment in self.segments_between(patient, data_type, from_us, to_us).await?.iter().skip(1) {
-            self.open_sealed(segment).await?;
-        }
-        Ok(())
     }
 }

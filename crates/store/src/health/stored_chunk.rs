@@ -90,18 +90,27 @@ impl StoredChunk {
         self.payload.len()
     }
 
+    /// Compares the row and its payload with their checksum, without decoding it.
+    ///
+    /// # Errors
+    /// [`StoreError::DamagedRows`] when either is not what was stored.
+    pub fn check(&self, patient: &PatientId) -> Result<()> {
+        let content = checksum::of_bytes(&self.payload);
+        let made = chunk_sum(patient, self.data_type, &self.key, self.row_count, content);
+        if checksum::is_intact(self.sum, made) {
+            return Ok(());
+        }
+        let reason = "the checksum of a chunk is another one";
+        Err(StoreError::damaged_rows(self.data_type.name(), (self.key.first_us, self.key.last_us), reason))
+    }
+
     /// Returns the samples.
     ///
     /// # Errors
     /// [`StoreError::DamagedRows`] when the row or its payload is not what was stored.
     pub fn rows(&self, patient: &PatientId) -> Result<Block> {
-        let content = checksum::of_bytes(&self.payload);
-        let made = chunk_sum(patient, self.data_type, &self.key, self.row_count, content);
-        let decoded = if checksum::is_intact(self.sum, made) {
-            payload::decode(self.data_type, self.key.channel, &self.payload)
-        } else {
-            Err(StoreError::Damaged("the checksum of a chunk is another one".to_owned()))
-        };
+        self.check(patient)?;
+        let decoded = payload::decode(self.data_type, self.key.channel, &self.payload);
         of_rows(decoded, self.data_type.name(), (self.key.first_us, self.key.last_us))
     }
 }

@@ -3,22 +3,33 @@
 //! They are durable as chunks of their own and lie over what was there, as any later arrival does, but nobody can say
 //! which of them were there before: they are not counted. When the damaged rows can be read again, the quarters of an hour
 //! are counted and derived again, and an event says so.
+//!
+//! A row of a waveform at a whole millisecond can be a copy of a sample within it. Which, only what is stored says: until it
+//! does, nothing reads the waveform there, merges it or seals it (`chunk_counts::compare`), and then such rows get
+//! their exact times.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use boxed_futures::boxed_futures;
 use serde_json::json;
 use vitals::block::Block;
+use vitals::merge::{in_time_order, overlay, with_exact_times};
 use vitals::registry::DataType;
 
-use super::chunk_counts::quarters_of;
+use super::chunk_counts::{self, quarters_of};
+use super::chunks::{self, Prepared};
 use super::claims::{self, DueRange};
 use super::db::HealthDb;
+use super::reader::merge;
+use super::stored_chunk::{ChunkKey, StoredChunk};
 use super::tally;
-use crate::engine::{Param, Tx};
+use crate::engine::{Param, Tx, blocking};
 use crate::error::Result;
 use crate::events::{EventType, NewEvent, append};
 use crate::ids::PatientId;
+use crate::segment::SegmentRow;
+use crate::segment::catalog::segments_between;
 use crate::texts::{record, sql};
 
 record! {
@@ -30,7 +41,9 @@ sql! {
         ON CONFLICT (patient, data_type, first_us, arrival) DO UPDATE SET
         last_us = CASE WHEN excluded.last_us > unverified.last_us THEN excluded.last_us ELSE unverified.last_us END";
     FIND = concat!("SELECT ", noted_columns!(), " FROM unverified
-        ORDER BY patient, data_type, first_us, arrival LIMIT $1");
+        ORDER BY patient, data_type, arrival, first_us LIMIT $1");
+    EARLIER = "SELECT COUNT(*) FROM unverified
+        WHERE patient = $1 AND data_type = $2 AND arrival < $3 AND first_us < $5 AND last_us >= $4";
     FORGET = "DELETE FROM unverified WHERE patient = $1 AND data_type = $2 AND first_us = $3 AND arrival = $4";
     ARRIVALS = "SELECT arrivals FROM patient WHERE uuid = $1";
     /// Nothing where a sync has come since the rows were read.
@@ -86,52 +99,161 @@ impl HealthDb {
     }
 
     /// Counts rows that were not compared, now that what is stored at their time can be read; false where a sync came
-    /// between, and trying again is safe.
+    /// between, or rows that came earlier are to be compared before, and trying again is safe.
     ///
     /// # Errors
     /// [`StoreError::DamagedRows`](crate::StoreError::DamagedRows) while it cannot.
     pub async fn verify_rows(&self, unverified: &UnverifiedRows, now_ms: i64) -> Result<bool> {
-        let UnverifiedRows { patient, data_type, first_us, last_us, .. } = unverified.clone();
-        let asked = patient.clone();
-        let read = async move |tx: &Tx<'_>| tx.query_opt(ARRIVALS, &[&asked], |row| row.get::<i64>(0)).await;
-        let Some(arrivals) = self.db.read_single(read).await? else { return Ok(true) };
-        // Whole quarters, because the tally can only be counted again as a whole.
-        let (from_us, end_us) = quarters_of(first_us, last_us);
-        let blocks = self.rows(&patient, data_type, from_us, end_us - 1).await?;
-        let unverified = unverified.clone();
-        self.db.write(async move |tx| settle(tx, &unverified, &blocks, (arrivals, now_ms)).await).await
+        let asked = unverified.clone();
+        let Some(found) = self.db.read(async move |tx: &Tx<'_>| look(tx, &asked).await).await? else {
+            return Ok(true);
+        };
+        if found.has_earlier {
+            return Ok(false);
+        }
+        let (from_us, end_us) = unverified.quarters();
+        let sealed = self.sealed_rows(&found.segments, from_us, end_us - 1, None).await?;
+        let (unverified, arrivals) = (unverified.clone(), found.arrivals);
+        let settled = blocking(move || settle(&unverified, sealed, &found.chunks)).await?;
+        self.db.write(async move |tx| settled.write(tx, (arrivals, now_ms)).await).await
     }
 }
 
-async fn settle(
-    tx: &Tx<'_>,
-    unverified: &UnverifiedRows,
-    blocks: &[Block],
-    (arrivals, now_ms): (i64, i64),
-) -> Result<bool> {
+impl UnverifiedRows {
+    /// Returns the whole quarters in which the rows lie: the tally can only be counted again as a whole.
+    fn quarters(&self) -> (i64, i64) {
+        // An exact time lies up to a millisecond behind the whole one.
+        let later_us = if self.data_type.is_waveform() { 999 } else { 0 };
+        quarters_of(self.first_us, self.last_us.saturating_add(later_us))
+    }
+}
+
+/// What is stored around rows that were not compared.
+struct Around {
+    /// Number of the patient's last sync.
+    arrivals: i64,
+    /// Whether earlier rows there are not compared either.
+    has_earlier: bool,
+    segments: Vec<SegmentRow>,
+    /// In the order of their arrival.
+    chunks: Vec<StoredChunk>,
+}
+
+/// Returns `None` where the patient is gone.
+async fn look(tx: &Tx<'_>, unverified: &UnverifiedRows) -> Result<Option<Around>> {
+    let UnverifiedRows { patient, data_type, arrival, .. } = unverified;
+    let data_type = *data_type;
+    let Some(arrivals) = tx.query_opt(ARRIVALS, &[patient], |row| row.get::<i64>(0)).await? else { return Ok(None) };
+    let (from_us, end_us) = unverified.quarters();
+    let params: [&dyn Param; 5] = [patient, &data_type.number(), arrival, &from_us, &end_us];
+    let earlier = tx.query_opt(EARLIER, &params, |row| row.get::<i64>(0)).await?;
+    let times_us = (from_us, end_us - 1);
+    chunk_counts::compare_all(tx, patient, data_type, times_us).await?;
+    Ok(Some(Around {
+        arrivals,
+        has_earlier: data_type.is_waveform() && earlier != Some(0),
+        segments: segments_between(tx, patient, data_type, times_us.0, times_us.1).await?,
+        chunks: chunks::stored_around(tx, patient, data_type, times_us).await?,
+    }))
+}
+
+/// What comes of rows that have been compared.
+struct Settled {
+    unverified: UnverifiedRows,
+    /// Everything stored in the quarters, as it is from now on.
+    rows: Vec<Block>,
+    /// Chunks whose rows get other times, and those that take their place.
+    gone: Vec<ChunkKey>,
+    came: Vec<Prepared>,
+}
+
+/// Compares rows with everything that is stored around them.
+fn settle(unverified: &UnverifiedRows, sealed: Vec<Block>, chunks: &[StoredChunk]) -> Result<Settled> {
     let UnverifiedRows { patient, data_type, first_us, last_us, arrival } = unverified;
-    // The rows were read before this transaction: a sync that came since would be left out of the count.
-    if tx.execute(HOLD, &[patient, &arrivals]).await? == 0 {
-        return Ok(false);
+    let (mut gone, mut came) = (Vec::new(), Vec::new());
+    let mut arrived = sealed;
+    for chunk in chunks {
+        let block = chunk.rows(patient)?;
+        let is_of_note =
+            chunk.key.arrival == *arrival && chunk.key.first_us <= *last_us && chunk.key.last_us >= *first_us;
+        if !is_of_note || !data_type.is_waveform() {
+            arrived.push(block);
+            continue;
+        }
+        let exact = with_exact_times(&stored_around(&arrived, &block), block.clone());
+        if exact.times_us == block.times_us {
+            arrived.push(block);
+            continue;
+        }
+        let exact = in_time_order(exact).block;
+        gone.push(chunk.key);
+        came.extend(chunks::cut(exact.clone())?);
+        arrived.push(exact);
     }
-    let number = data_type.number();
-    let (from_us, end_us) = quarters_of(*first_us, *last_us);
-    // A zone that the quarter has no rows of any more must not keep its count.
-    tx.put(CLEAR, &[patient, &number, &from_us, &end_us]).await?;
-    let mut counts: BTreeMap<(i64, i64), i64> = BTreeMap::new();
-    for ((quarter_us, offset_s), samples) in blocks.iter().flat_map(|block| tally::count(&block.times_us, &block.zones))
-    {
-        *counts.entry((quarter_us, i64::from(offset_s))).or_default() += samples;
+    let (from_us, end_us) = unverified.quarters();
+    Ok(Settled { unverified: unverified.clone(), rows: merge(arrived, from_us, end_us - 1), gone, came })
+}
+
+/// Returns what had arrived, of the channel of a block and at its times.
+fn stored_around(arrived: &[Block], block: &Block) -> Block {
+    let (first_us, last_us) = (block.first_us().unwrap_or(0), block.last_us().unwrap_or(0).saturating_add(999));
+    let of_channel = arrived.iter().filter(|stored| stored.channel == block.channel);
+    let clipped: Vec<Block> = of_channel.map(|stored| stored.clone().clipped(first_us, last_us)).collect();
+    if clipped.is_empty() {
+        return Block::empty(block.data_type, block.channel);
     }
-    let rows = counts.iter().map(|((quarter_us, offset_s), samples)| {
-        let row: [&dyn Param; 5] = [patient, &number, quarter_us, offset_s, samples];
-        row
-    });
-    tx.put_rows(COUNT, &rows.collect::<Vec<_>>()).await?;
-    tx.put(FORGET, &[patient, &number, first_us, arrival]).await?;
-    let due = DueRange { arrival: 0, data_type: number, first_us: *first_us, last_us: *last_us, ready_ms: now_ms };
-    claims::mark(tx, patient, &due).await?;
-    let body = json!({ "type": data_type.name(), "from_us": first_us, "to_us": last_us });
-    append(tx, patient, &[NewEvent { event_type: EventType::RowsVerified, time_ms: now_ms, body }]).await?;
-    Ok(true)
+    overlay(&clipped.iter().collect::<Vec<_>>())
+}
+
+impl Settled {
+    /// Writes what was found; false where a sync has come since the rows were read.
+    async fn write(&self, tx: &Tx<'_>, (arrivals, now_ms): (i64, i64)) -> Result<bool> {
+        let UnverifiedRows { patient, data_type, first_us, last_us, arrival } = &self.unverified;
+        // The rows were read before this transaction: a sync that came since would be left out of the count.
+        if tx.execute(HOLD, &[patient, &arrivals]).await? == 0 {
+            return Ok(false);
+        }
+        self.count(tx).await?;
+        self.replace(tx).await?;
+        let number = data_type.number();
+        tx.put(FORGET, &[patient, &number, first_us, arrival]).await?;
+        let due = DueRange { arrival: 0, data_type: number, first_us: *first_us, last_us: *last_us, ready_ms: now_ms };
+        claims::mark(tx, patient, &due).await?;
+        let body = json!({ "type": data_type.name(), "from_us": first_us, "to_us": last_us });
+        append(tx, patient, &[NewEvent { event_type: EventType::RowsVerified, time_ms: now_ms, body }]).await?;
+        Ok(true)
+    }
+
+    /// Counts the samples of the quarters again.
+    async fn count(&self, tx: &Tx<'_>) -> Result<()> {
+        let UnverifiedRows { patient, data_type, .. } = &self.unverified;
+        let number = data_type.number();
+        let (from_us, end_us) = self.unverified.quarters();
+        // A zone that the quarter has no rows of any more must not keep its count.
+        tx.put(CLEAR, &[patient, &number, &from_us, &end_us]).await?;
+        let mut counts: BTreeMap<(i64, i64), i64> = BTreeMap::new();
+        let counted = self.rows.iter().flat_map(|block| tally::count(&block.times_us, &block.zones));
+        for ((quarter_us, offset_s), samples) in counted {
+            *counts.entry((quarter_us, i64::from(offset_s))).or_default() += samples;
+        }
+        let rows = counts.iter().map(|((quarter_us, offset_s), samples)| {
+            let row: [&dyn Param; 5] = [patient, &number, quarter_us, offset_s, samples];
+            row
+        });
+        tx.put_rows(COUNT, &rows.collect::<Vec<_>>()).await
+    }
+
+    /// Puts rows at their exact times. Comes after the count, which knows of each quarter that has any.
+    async fn replace(&self, tx: &Tx<'_>) -> Result<()> {
+        let UnverifiedRows { patient, data_type, arrival, .. } = &self.unverified;
+        for key in &self.gone {
+            chunks::delete(tx, patient, *data_type, key).await?;
+        }
+        chunk_counts::change(tx, patient, *data_type, self.gone.iter(), None).await?;
+        for chunk in &self.came {
+            chunk_counts::change(tx, patient, *data_type, std::iter::empty(), chunk.block.last_us()).await?;
+        }
+        let came: Vec<Cow<'_, Prepared>> = self.came.iter().map(Cow::Borrowed).collect();
+        if came.is_empty() { Ok(()) } else { chunks::insert_all(tx, patient, *arrival, &came).await }
+    }
 }

@@ -142,6 +142,29 @@ impl<'text> BlockSums<'text> {
         Ok(apart)
     }
 
+    /// Cuts ranges of whole blocks into lots of about so many bytes, each of whole blocks too.
+    pub(super) fn in_lots(&self, blocks: Vec<Range<u64>>, lot_bytes: u64) -> Vec<Vec<Range<u64>>> {
+        let lot_bytes = lot_bytes.next_multiple_of(self.block_bytes);
+        let mut lots: Vec<Vec<Range<u64>>> = Vec::new();
+        let mut room = 0;
+        for mut range in blocks {
+            while !range.is_empty() {
+                if room == 0 {
+                    lots.push(Vec::new());
+                    room = lot_bytes;
+                }
+                let end = range.end.min(range.start + room);
+                // The last block of a file is shorter than others, so what is left of a lot may be no whole block.
+                room = (room - (end - range.start)) / self.block_bytes * self.block_bytes;
+                if let Some(lot) = lots.last_mut() {
+                    lot.push(range.start..end);
+                }
+                range.start = end;
+            }
+        }
+        lots
+    }
+
     /// Compares the bytes of whole blocks with their sums.
     pub(super) fn check(&self, at: &Range<u64>, bytes: &[u8]) -> Result<()> {
         let first = (at.start / self.block_bytes) as usize;
@@ -170,6 +193,15 @@ pub(super) fn cut_out(ranges: &[Range<u64>], blocks: &[Range<u64>], data: &[Byte
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lots_hold_every_block_once_and_whole() {
+        let sums = BlockSums { block_bytes: 10, covered: 95, sums: "" };
+        let lots = sums.in_lots(vec![0..10, 30..95], 25);
+        assert_eq!(lots, [vec![0..10, 30..50], vec![50..80], vec![80..95]]);
+        assert!(lots.concat().iter().all(|range| range.start % 10 == 0));
+        assert_eq!(sums.in_lots(Vec::new(), 25), [vec![0..0]; 0]);
+    }
 
     fn bytes(length: u64) -> Vec<u8> {
         (0..length).map(|at| ((at * at) >> 7) as u8).collect()

@@ -16,6 +16,7 @@ mod file;
 mod lake;
 mod layout;
 pub(crate) mod name;
+mod pages;
 pub(crate) mod period;
 mod pieces;
 mod read;

@@ -14,6 +14,7 @@ use vitals::registry::{Channel, DataType};
 use vitals::zone::ZoneName;
 
 use super::layout::{PAGE_ROWS, Piece, is_of_present_format, read_pieces, read_zones};
+use super::pages::bytes_of_rows;
 use super::repeated::Repeated;
 use super::sealed_file::{SealedFile, guarded};
 use super::write::WrittenSegment;
@@ -72,6 +73,29 @@ impl SegmentReader {
     /// Returns whether the file is written as it would be today.
     pub fn is_of_present_format(&self) -> bool {
         is_of_present_format(self.metadata.metadata().file_metadata().key_value_metadata())
+    }
+
+    /// Compares all pages that [`SegmentReader::read`] would read of a range, µs, with their checksums, without decoding
+    /// any; ends early where `go_on` says so.
+    ///
+    /// # Errors
+    /// [`StoreError::DamagedRows`] when one is not what was sealed.
+    pub async fn check(&self, times_us: RangeInclusive<i64>, go_on: &(dyn Fn() -> bool + Sync)) -> Result<()> {
+        let mut rows: Vec<Range<usize>> = Vec::new();
+        let mut row = 0;
+        for piece in self.pieces.iter() {
+            let end = row + piece.runs.iter().map(|(_, rows)| rows).sum::<usize>();
+            if piece.first_us <= *times_us.end() && piece.last_us >= *times_us.start() {
+                rows.push(row..end);
+            }
+            row = end;
+        }
+        let metadata = self.metadata.metadata();
+        let checked = async {
+            let ranges = guarded(|| Ok(bytes_of_rows(metadata, &rows)))?;
+            self.file.check(metadata, &ranges, go_on).await
+        };
+        of_rows(checked.await, self.data_type.name(), self.times_us)
     }
 
     /// Returns the rows whose times lie in the range, both ends included; of some channels, or of all.

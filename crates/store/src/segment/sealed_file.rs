@@ -19,6 +19,9 @@ use crate::objects::Objects;
 /// but the largest segments lie in it.
 const FOOTER_BYTES: u64 = 64 << 10;
 
+/// How much is compared with its checksums at once: a bucket is asked for it in one or a few requests.
+const CHECKED_AT_ONCE: u64 = 4 << 20;
+
 /// An object of which the catalog says how long it is, and what its end is.
 #[derive(Clone, Debug)]
 pub(super) struct SealedFile {
@@ -76,13 +79,33 @@ impl SealedFile {
             // A file of before there were checksums, which was read whole and compared with its digest.
             return self.fetch(ranges).await;
         }
-        let text = sums_text(metadata.file_metadata().key_value_metadata());
-        let none = || StoreError::Damaged("a segment has no list of checksums".to_owned());
-        let sums = BlockSums::read(text.ok_or_else(none)?)?;
+        let sums = sums_of(metadata)?;
         let blocks = sums.around(ranges)?;
         let data = self.fetch(&blocks).await?;
         blocks.iter().zip(&data).try_for_each(|(at, data)| sums.check(at, data))?;
         Ok(cut_out(ranges, &blocks, &data))
+    }
+
+    /// Compares pages with the checksums that the metadata list, some megabytes at a time and as long as `go_on` says.
+    /// Nothing is decoded, and nothing is kept.
+    pub(super) async fn check(
+        &self,
+        metadata: &ParquetMetaData,
+        ranges: &[Range<u64>],
+        go_on: &(dyn Fn() -> bool + Sync),
+    ) -> Result<()> {
+        if self.tail.is_none() {
+            return Ok(());
+        }
+        let sums = sums_of(metadata)?;
+        for blocks in sums.in_lots(sums.around(ranges)?, CHECKED_AT_ONCE) {
+            if !go_on() {
+                return Ok(());
+            }
+            let data = self.fetch(&blocks).await?;
+            blocks.iter().zip(&data).try_for_each(|(at, data)| sums.check(at, data))?;
+        }
+        Ok(())
     }
 
     async fn fetch(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
@@ -105,6 +128,13 @@ impl SealedFile {
     async fn is_cut_short(&self) -> bool {
         self.objects.store.head(&self.location).await.is_ok_and(|found| found.size < self.bytes)
     }
+}
+
+/// Returns the checksums that the metadata list.
+fn sums_of(metadata: &ParquetMetaData) -> Result<BlockSums<'_>> {
+    let text = sums_text(metadata.file_metadata().key_value_metadata());
+    let none = || StoreError::Damaged("a segment has no list of checksums".to_owned());
+    BlockSums::read(text.ok_or_else(none)?)
 }
 
 /// Runs the Parquet library on bytes that may be damaged. It was written for files that one trusts: where the bytes

@@ -28,7 +28,10 @@ macro_rules! rows_around {
         ", CAST(NULL AS TEXT) FROM chunk
             WHERE patient = $1 AND data_type IN ($2, $3, $4, $5) AND last_us >= $6 AND last_us <= $7 AND first_us <= $8
         UNION ALL SELECT 2, data_type, period_start_us, first_us, last_us, generation, 0, CAST(NULL AS BIGINT),
-            CAST(NULL AS BYTEA), path FROM segment WHERE patient = $1 AND data_type IN ($2, $3, $4, $5) AND last_us >= $6 AND first_us <= $8"
+            CAST(NULL AS BYTEA), path FROM segment WHERE patient = $1 AND data_type IN ($2, $3, $4, $5) AND last_us >= $6 AND first_us <= $8
+        UNION ALL SELECT 5, data_type, 0, first_us, last_us, 0, 0, CAST(NULL AS BIGINT), CAST(NULL AS BYTEA),
+            CAST(NULL AS TEXT) FROM unverified
+            WHERE patient = $1 AND data_type IN ($2, $3, $4, $5) AND last_us >= $6 AND first_us <= $8"
     };
 }
 
@@ -76,6 +79,8 @@ pub(super) struct Around {
     chunks: BTreeMap<(DataType, Channel), Vec<StoredChunk>>,
     /// Sealed periods that reach into the ranges.
     segments: Vec<SealedKey>,
+    /// Rows that came while others were damaged: type, first and last time.
+    unverified: Vec<(DataType, i64, i64)>,
 }
 
 /// A generation of a sealed period.
@@ -227,6 +232,7 @@ enum Found {
     Chunk(StoredChunk),
     Segment(SealedKey),
     EarlierSync { hash: Option<Vec<u8>> },
+    Unverified { data_type: DataType, first_us: i64, last_us: i64 },
     Battery { level: i64 },
 }
 
@@ -266,6 +272,7 @@ fn read_found(row: &Row<'_>) -> Result<Found> {
             generation: row.get(5)?,
         }),
         3 => Found::EarlierSync { hash: row.get(8)? },
+        5 => Found::Unverified { data_type: known_type()?, first_us: row.get(3)?, last_us: row.get(4)? },
         _ => Found::Battery { level: row.get(1)? },
     })
 }
@@ -278,6 +285,9 @@ impl Around {
                 self.chunks.entry((chunk.data_type, chunk.key.channel)).or_default().push(chunk);
             }
             Found::Segment(segment) => self.segments.push(segment),
+            Found::Unverified { data_type, first_us, last_us } => {
+                self.unverified.push((data_type, first_us, last_us));
+            }
             Found::EarlierSync { hash } => self.known_hash = hash,
             Found::Battery { level } => self.battery_level = Some(level),
         }
@@ -306,10 +316,22 @@ impl Around {
         self.segments.iter().filter(reaches).copied().collect()
     }
 
+    /// Returns whether rows of a waveform are stored in a range whose exact times nobody knows yet.
+    fn has_unknown_times(&self, range: &SealedRange) -> bool {
+        let reaches = |(data_type, first_us, last_us): &(DataType, i64, i64)| {
+            *data_type == range.data_type && *first_us <= range.last_us && *last_us >= range.first_us
+        };
+        range.data_type.is_waveform() && self.unverified.iter().any(reaches)
+    }
+
     /// Returns what is stored in the range of a chunk, merged; `None` when nothing is.
     pub fn stored(&self, patient: &PatientId, chunk: &Prepared, sealed: &SealedRows) -> Result<Option<Block>> {
         let range = SealedRange::around(patient, chunk);
         let (first_us, last_us) = (range.first_us, range.last_us);
+        if self.has_unknown_times(&range) {
+            let reason = "rows that are not compared yet";
+            return Err(StoreError::damaged_rows(range.data_type.name(), (first_us, last_us), reason));
+        }
         let mut arrived: Vec<Block> = match self.segments_in(&range) {
             segments if segments.is_empty() => Vec::new(),
             segments => match sealed.of(&range, &segments) {

@@ -147,9 +147,7 @@ impl<'sync> Additions<'sync> {
     ) -> Result<Counts> {
         let block = &chunk.block;
         let stored = match around.stored(&sync.patient, chunk, sealed) {
-            Err(error) if error.is_damage() && !block.data_type.is_waveform() => {
-                return Ok(self.add_unverified(sync, chunk));
-            }
+            Err(error) if error.is_damage() => return Ok(self.add_unverified(sync, chunk)),
             stored => stored?,
         };
         let Some(stored) = stored else {
@@ -178,8 +176,8 @@ impl<'sync> Additions<'sync> {
         })
     }
 
-    /// Adds rows that cannot be compared with what is stored. They lie over it, as any later arrival does. Not rows of a
-    /// waveform: which samples those at whole milliseconds are, what is stored says.
+    /// Adds rows that cannot be compared with what is stored. They lie over it, as any later arrival does; those of a
+    /// waveform once it is known which samples the ones at whole milliseconds are, and until then nothing reads them.
     fn add_unverified(&mut self, sync: &Sync, chunk: &'sync Prepared) -> Counts {
         let block = &chunk.block;
         let (first_us, last_us) = (block.first_us().unwrap_or(0), block.last_us().unwrap_or(0));
