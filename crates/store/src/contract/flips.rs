@@ -3,7 +3,7 @@
 //! Each round flips one bit anywhere in the files, asks everything that can be asked, stores rows over what is there, merges
 //! and seals, and asks again. An answer is as before or an error. What it counts it prints.
 
-mod content;
+pub(super) mod content;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

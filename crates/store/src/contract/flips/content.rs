@@ -13,7 +13,7 @@ use crate::segment::{SealedPeriod, UnsealedPeriod};
 use crate::{DerivationCommit, HealthChange, HealthDb, LatestChange, Profile, Sync, SyncOutcome};
 
 /// Like the uuids of a real store.
-pub(super) const PATIENTS: [&str; 2] = ["2f7c1e0a-9d1b-4f52-8a35-0c54e6f1a001", "9b04d6c8-3c1e-4b7a-a2f0-77d1c2e5b002"];
+pub(in crate::contract) const PATIENTS: [&str; 2] = ["2f7c1e0a-9d1b-4f52-8a35-0c54e6f1a001", "9b04d6c8-3c1e-4b7a-a2f0-77d1c2e5b002"];
 /// Midnight of the first day, µs: 2025-11-20.
 const FIRST_DAY_US: i64 = 1_763_596_800_000_000;
 const DAY: LocalDay = LocalDay(20_412);
@@ -68,7 +68,7 @@ pub(super) fn periods() -> impl Iterator<Item = UnsealedPeriod> {
 }
 
 /// Fills a store.
-pub(super) async fn make(health: &HealthDb) {
+pub(in crate::contract) async fn make(health: &HealthDb) {
     for name in PATIENTS {
         enrol(health, name).await;
         let waveform = |colour| rows(DataType::Ppg2, &[colour, 6], (FIRST_DAY_US + i64::from(colour), 40_000), 1_500);
