@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use rusqlite::{Connection, ffi};
 
 use crate::log::{LOG, put_damage_aside};
-use crate::page::{HEADER_BYTES, Sums, is_intact, is_page, page_size_of_header, seal, sums_of_header};
+use crate::page::{HEADER_BYTES, PagesRead, Sums, is_intact, is_page, page_size_of_header, seal, sums_of_header};
 
 /// Methods of the third version map files into memory, and would read without us.
 const WITHOUT_MAPPING: c_int = 2;
@@ -24,6 +24,9 @@ const DAMAGED_PAGE: c_int = ffi::SQLITE_CORRUPT | 0x50 << 8;
 const RECOVERY_LOCK: c_int = 2;
 const LOCK_ALONE: c_int = ffi::SQLITE_SHM_LOCK | ffi::SQLITE_SHM_EXCLUSIVE;
 const UNLOCK_ALONE: c_int = ffi::SQLITE_SHM_UNLOCK | ffi::SQLITE_SHM_EXCLUSIVE;
+
+/// Where the page lies that is locked and never written.
+const LOCK_BYTES_AT: i64 = 1 << 30;
 
 /// A database file. SQLite knows where its methods lie, and what else is needed lies behind them.
 #[repr(C)]
@@ -73,9 +76,9 @@ pub(crate) fn reserve(connection: &Connection, bytes: u8) -> rusqlite::Result<()
     })
 }
 
-/// Reads what the header of a file says; `None` of an empty one.
-// Through the file that is open: closing another one of the same path would end the locks that this process has on it.
-pub(crate) fn sums(connection: &Connection) -> rusqlite::Result<Option<Sums>> {
+/// Returns the file of a connection and its method of reading; `None` of one that is not open.
+// Not another file of the same path: closing that would end the locks that this process has on it.
+fn file_of(connection: &Connection) -> rusqlite::Result<Option<OpenFile>> {
     let mut file: *mut ffi::sqlite3_file = ptr::null_mut();
     // SAFETY: the handle is open as long as the connection is borrowed; this control writes one pointer.
     checked(unsafe {
@@ -87,14 +90,73 @@ pub(crate) fn sums(connection: &Connection) -> rusqlite::Result<Option<Sums>> {
         )
     })?;
     // SAFETY: the answer is null or the file of the connection; one that is not open has no methods.
-    let read = unsafe { file.as_ref().and_then(|file| file.pMethods.as_ref()) }.and_then(|methods| methods.xRead);
-    let Some(read) = read else { return Ok(None) };
+    let methods = unsafe { file.as_ref().and_then(|file| file.pMethods.as_ref()) };
+    let methods = methods.and_then(|methods| Some((methods.xRead?, methods.xFileSize?)));
+    Ok(methods.map(|(read, size)| OpenFile { file, read, size }))
+}
+
+/// The file of a connection that nobody else uses meanwhile.
+struct OpenFile {
+    file: *mut ffi::sqlite3_file,
+    read: unsafe extern "C" fn(*mut ffi::sqlite3_file, *mut c_void, c_int, i64) -> c_int,
+    size: unsafe extern "C" fn(*mut ffi::sqlite3_file, *mut i64) -> c_int,
+}
+
+impl OpenFile {
+    /// Reads from a place of the file on, as SQLite does; answers the result code.
+    fn read(&self, to: &mut [u8], offset: i64) -> c_int {
+        // SAFETY: there is room for as much as is asked for, the file is open, and nobody else uses the connection.
+        unsafe { (self.read)(self.file, to.as_mut_ptr().cast(), to.len() as c_int, offset) }
+    }
+
+    fn bytes(&self) -> rusqlite::Result<u64> {
+        let mut bytes = 0;
+        // SAFETY: as for reading; it writes one integer.
+        checked(unsafe { (self.size)(self.file, ptr::from_mut(&mut bytes)) })?;
+        Ok(bytes as u64)
+    }
+}
+
+/// Reads what the header of a file says; `None` of an empty one.
+pub(crate) fn sums(connection: &Connection) -> rusqlite::Result<Option<Sums>> {
+    let Some(file) = file_of(connection)? else { return Ok(None) };
     let mut header = [0; HEADER_BYTES];
-    // SAFETY: the header is as long as what is asked for, and nobody else uses the connection.
-    match unsafe { read(file, header.as_mut_ptr().cast(), HEADER_BYTES as c_int, 0) } {
+    match file.read(&mut header, 0) {
         ffi::SQLITE_IOERR_SHORT_READ => Ok(None),
         code => checked(code).map(|()| Some(sums_of_header(&header))),
     }
+}
+
+/// Reads pages of a file with sums behind a number of them; see [`crate::read_pages`].
+pub(crate) fn read_pages(connection: &Connection, behind: u64, most: u64) -> rusqlite::Result<PagesRead> {
+    let mut found = PagesRead::default();
+    let Some(file) = file_of(connection)? else { return Ok(found) };
+    let mut header = [0; HEADER_BYTES];
+    match file.read(&mut header, 0) {
+        ffi::SQLITE_IOERR_SHORT_READ => return Ok(found),
+        code => checked(code)?,
+    }
+    if sums_of_header(&header) == Sums::None {
+        return Ok(found);
+    }
+    let Some(size) = page_size_of_header(&header) else {
+        return Ok(PagesRead { damaged: vec![1], ..found });
+    };
+    let pages = file.bytes()? / size as u64;
+    let last = pages.min(behind.saturating_add(most));
+    let mut page = vec![0; size];
+    for number in behind + 1..=last {
+        let offset = (number - 1) as i64 * size as i64;
+        found.bytes += size as u64;
+        match file.read(&mut page, offset) {
+            // Zeros are of a page that was given back before it was ever written. One that is in use is found by its reader.
+            DAMAGED_PAGE if offset != LOCK_BYTES_AT && page.iter().any(|byte| *byte != 0) => found.damaged.push(number),
+            ffi::SQLITE_OK | DAMAGED_PAGE => {}
+            code => checked(code)?,
+        }
+    }
+    found.next = (last < pages).then_some(last);
+    Ok(found)
 }
 
 /// Opens a file as the machine does, and watches it where it is a database.

@@ -26,6 +26,7 @@ mod page;
 use rusqlite::Connection;
 
 pub use log::{LogDamage, damaged_logs, examine_log};
+pub use page::PagesRead;
 use page::Sums;
 
 /// Makes all connections of this process compare and write sums that are opened from now on. Calling it again does nothing.
@@ -57,4 +58,10 @@ pub fn mark(connection: &Connection) -> rusqlite::Result<()> {
 /// Returns whether the pages of a file have sums; those of an empty file have none.
 pub fn are_in(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(file_system::sums(connection)? == Some(Sums::InPages))
+}
+
+/// Reads up to `most` pages of a file behind one, from 0, and compares each with its sum, whatever uses them. A page that is
+/// being written at the same time can look damaged once, but not again. Of a file without sums nothing is read.
+pub fn read_pages(connection: &Connection, behind: u64, most: u64) -> rusqlite::Result<PagesRead> {
+    file_system::read_pages(connection, behind, most)
 }

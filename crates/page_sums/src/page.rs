@@ -32,6 +32,17 @@ pub(crate) enum Sums {
     Contradicted,
 }
 
+/// What reading some pages came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PagesRead {
+    /// Bytes that were read.
+    pub bytes: u64,
+    /// Numbers of the pages, from 1, that are not what was written.
+    pub damaged: Vec<u64>,
+    /// The last page that was read; `None` at the end of the file.
+    pub next: Option<u64>,
+}
+
 /// Reads a header, which may have more behind it.
 pub(crate) fn sums_of_header(header: &[u8]) -> Sums {
     if header.len() < HEADER_BYTES || !header.starts_with(MAGIC) {

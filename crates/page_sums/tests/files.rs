@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use page_sums::{are_in, install, mark, reserve};
+use page_sums::{PagesRead, are_in, install, mark, read_pages, reserve};
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, Error, ErrorCode, OpenFlags};
 use tempfile::{TempDir, tempdir};
@@ -235,4 +235,43 @@ fn other_programs_read_files_with_sums() {
     let scene = Scene::filled();
     let expected = rows(&Connection::open(&scene.file).unwrap()).unwrap();
     assert_eq!(rows(&without_sums(&scene.file)).unwrap(), expected);
+}
+
+#[test]
+fn pages_are_read_a_few_at_a_time_whatever_lies_in_them() {
+    let scene = Scene::filled();
+    let pages = fs::metadata(&scene.file).unwrap().len() / 1024;
+    let read_all = || {
+        let connection = Connection::open(&scene.file).unwrap();
+        let (mut damaged, mut bytes, mut behind) = (Vec::new(), 0, Some(0));
+        while let Some(from) = behind {
+            let PagesRead { bytes: read, damaged: found, next } = read_pages(&connection, from, 7).unwrap();
+            bytes += read;
+            damaged.extend(found);
+            behind = next;
+        }
+        assert_eq!(bytes, pages * 1024);
+        damaged
+    };
+    assert_eq!(read_all(), [0_u64; 0]);
+    for page in [2, 9, pages] {
+        flip(&scene.file, ((page as usize - 1) * 1024 + 500) * 8);
+    }
+    assert_eq!(read_all(), [2, 9, pages]);
+}
+
+#[test]
+fn page_that_was_never_written_is_not_damaged_and_files_without_sums_are_not_read() {
+    let scene = Scene::filled();
+    let mut bytes = fs::read(&scene.file).unwrap();
+    bytes.extend([0; 1024]);
+    fs::write(&scene.file, bytes).unwrap();
+    let connection = Connection::open(&scene.file).unwrap();
+    assert_eq!(read_pages(&connection, 0, 10_000).unwrap().damaged, [0_u64; 0]);
+    let other = scene.folder.path().join("other.db");
+    let connection = without_sums(&other);
+    fill(&connection);
+    assert_eq!(read_pages(&connection, 0, 10_000).unwrap(), PagesRead::default());
+    let missing = Connection::open_in_memory().unwrap();
+    assert_eq!(read_pages(&missing, 0, 10_000).unwrap(), PagesRead::default());
 }

@@ -43,8 +43,8 @@ pub use damage::DamagedRows;
 #[cfg(feature = "planned-failures")]
 pub use engine::FailureMoment;
 pub use engine::{
-    Address, BUCKETS_US, DamagedLog, DatabaseFiles, DbCounts, DurationCounts, Limits, OperationCounts, PoolCounts,
-    SchemaState, listen_for_wake_ups,
+    Address, BUCKETS_US, DamagedLog, DamagedPage, DatabaseFiles, DbCounts, DurationCounts, EngineCheck, Limits,
+    OperationCounts, PagesPart, PoolCounts, SchemaState, listen_for_wake_ups,
 };
 pub use error::{Result, StoreError};
 pub use events::{EventType, NewEvent};
@@ -56,8 +56,8 @@ pub use health::{
     DeviceReport, Dirty, DueRange, EXPORT_KIND, ErasedPatient, ExportJob, ExportQueue, ExportState, ExportTurn,
     FailingJobs, Failures, HealthChange, HealthDb, HealthPatient, HealthSession, HeldJob, InputRange, IntakeFacts,
     JobFailure, JobLease, LatestChange, LocalQuarter, NEVER_MS, NewExport, NewJob, NodeView, OauthRefreshToken,
-    PendingEntries, Profile, PutAside, RowsAhead, ScrubState, SlotRow, SummaryRow, Sync, SyncId, SyncOutcome, TallyRow,
-    UnverifiedRows, WalkPart, WalkPosition,
+    PendingEntries, Profile, PutAside, RowsAhead, ScrubFinding, ScrubState, SlotRow, SummaryRow, Sync, SyncId,
+    SyncOutcome, TallyRow, UnverifiedRows, Walk, WalkPart, WalkPosition,
 };
 pub use health::{Retirement, export_folder};
 pub use ids::{

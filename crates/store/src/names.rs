@@ -126,6 +126,10 @@ names! {
         Settings = "settings",
         /// Profiles and latest values.
         Patients = "patients",
+        /// Every page of the health database.
+        HealthPages = "health_pages",
+        /// Every page of the users database.
+        UsersPages = "users_pages",
     }
     /// Stage of an export.
     ExportStage {

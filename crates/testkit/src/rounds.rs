@@ -53,6 +53,12 @@ impl Rounds {
         (0..self.count).map(|_| random.random_range(0..end)).collect()
     }
 
+    /// For each round, any number.
+    pub fn random_numbers(&self) -> Vec<u64> {
+        let mut random = self.random();
+        (0..self.count).map(|_| random.random()).collect()
+    }
+
     /// For each round, how long the process lives before it is killed: anything below `longest`.
     pub fn lives(&self, longest: Duration) -> Vec<Duration> {
         let mut random = self.random();

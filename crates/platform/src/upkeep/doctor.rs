@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use boxed_futures::boxed_futures;
 use store::segment::{SegmentRow, StoredAmount};
-use store::{FailingJobs, GroupCode, ObjectFault, PatientId, PutAside};
+use store::{FailingJobs, GroupCode, ObjectFault, PatientId, PutAside, ScrubFinding};
 
 use crate::core::error::Result;
 use crate::upkeep::Upkeep;
@@ -46,6 +46,8 @@ pub struct Verification {
     pub missing: Vec<String>,
     /// Paths of segments that are not what was written.
     pub damaged: Vec<String>,
+    /// What of their list is damaged.
+    pub unlisted: Vec<ScrubFinding>,
 }
 
 #[boxed_futures]
@@ -84,12 +86,19 @@ impl Upkeep {
         let mut found = Verification::default();
         let mut behind = String::new();
         loop {
-            let rows = self.core.health().segments_by_path(&behind).await?;
-            let Some(last) = rows.last() else { return Ok(found) };
-            behind.clone_from(&last.object.path);
+            let (rows, unlisted) = self.files_behind(&behind).await?;
+            let are_all = !unlisted.is_empty();
+            found.unlisted.extend(unlisted);
+            if let Some(last) = rows.last() {
+                behind.clone_from(&last.object.path);
+            }
             for row in &rows {
                 self.verify_segment(row, &mut found).await?;
                 progress(found.segments);
+            }
+            // Around damage all files are listed at once.
+            if are_all || rows.is_empty() {
+                return Ok(found);
             }
         }
     }

@@ -7,7 +7,8 @@ use boxed_futures::boxed_futures;
 use runtime::Instant;
 use store::segment::SegmentRow;
 use store::{
-    DamagedRows, HealthDb, ObjectFault, PatientId, ScrubStage, ScrubState, StoreError, WalkPart, WalkPosition,
+    DamageFinding, DamagedPage, DamagedRows, ObjectFault, PagesPart, ScrubFinding, ScrubStage, ScrubState, StoreError,
+    Walk, WalkPart, WalkPosition,
 };
 
 use crate::core::error::{PlatformError, Result};
@@ -31,7 +32,7 @@ struct Part {
     files: u64,
     rows: u64,
     bytes: u64,
-    found: Vec<(PatientId, DamagedRows)>,
+    found: Vec<ScrubFinding>,
     /// Behind what the stage goes on; none at its end.
     next: Option<String>,
 }
@@ -69,7 +70,7 @@ impl Upkeep {
         let (health, now_ms) = (self.core.health(), self.core.now_ms());
         let Some(state) = health.scrub_state().await? else {
             // The first pass is a day off: a store that is new has nothing to check.
-            health.save_scrub(ScrubState { ended_ms: Some(now_ms), ..pass(0, now_ms) }, Vec::new()).await?;
+            health.save_scrub(ScrubState { ended_ms: Some(now_ms), ..pass(0, now_ms) }).await?;
             return Ok(None);
         };
         Ok(match state.ended_ms {
@@ -84,7 +85,7 @@ impl Upkeep {
         let health = self.core.health();
         let part = match state.stage {
             ScrubStage::SealedFiles => self.scrub_files(&state.position).await?,
-            stage => rows_part(health, stage, &state.position).await?,
+            stage => self.rows_part(stage, &state.position).await?,
         };
         state.files += part.files as i64;
         state.rows += part.rows as i64;
@@ -98,17 +99,24 @@ impl Upkeep {
                 None => state.ended_ms = Some(self.core.now_ms()),
             }
         }
-        for (_, rows) in &part.found {
-            tracing::error!(%rows, "rows are damaged");
+        for finding in &part.found {
+            tracing::error!(%finding, "what is stored is damaged");
         }
-        health.save_scrub(state.clone(), part.found).await?;
+        // Before the place: a pass that is killed between the two finds them again.
+        health.note_findings(state.pass, &part.found, self.core.now_ms()).await?;
+        if state.ended_ms.is_some() {
+            // Not before: until then the pass has not come to where earlier ones found something.
+            health.forget_findings(state.pass, self.core.now_ms()).await?;
+        }
+        health.save_scrub(state.clone()).await?;
         Ok(part.bytes)
     }
 
     /// Reads sealed files whole, in the order of their paths.
     async fn scrub_files(&self, behind: &str) -> Result<Part> {
-        let mut part = Part::default();
-        for row in self.core.health().segments_by_path(behind).await? {
+        let (rows, found) = self.files_behind(behind).await?;
+        let mut part = Part { found, ..Part::default() };
+        for row in rows {
             part.files += 1;
             part.bytes += row.object.bytes;
             part.next = Some(row.object.path.clone());
@@ -118,6 +126,25 @@ impl Upkeep {
             }
         }
         Ok(part)
+    }
+
+    /// Returns the next sealed files behind a path, and what of their list is damaged; then all that can be found are the
+    /// next.
+    pub(crate) async fn files_behind(&self, behind: &str) -> Result<(Vec<SegmentRow>, Vec<ScrubFinding>)> {
+        let health = self.core.health();
+        match health.segments_by_path(behind).await {
+            Err(error) if error.is_damage() => {
+                let (rows, findings) = health.segments_around_damage(behind).await?;
+                let mut found: Vec<ScrubFinding> = findings.into_iter().map(|one| finding("segments", one)).collect();
+                if found.is_empty() {
+                    // An index of the list, without which its rows are all there.
+                    let page = DamagedPage { table: Some("segment".to_owned()), page: 0, reason: error.to_string() };
+                    found.push(ScrubFinding::Page("health", page));
+                }
+                Ok((rows, found))
+            }
+            rows => Ok((rows?, Vec::new())),
+        }
     }
 
     /// Reads a sealed file and notes whether it is what was written; brings it back where there are copies. Whether it is
@@ -149,21 +176,62 @@ impl Upkeep {
         Ok(if is_there { ObjectFault::Damaged } else { ObjectFault::Missing })
     }
 
-    /// Looks at every row of the health database at once, without a rate; answers how many there are, and which are
-    /// damaged. `progress` hears of the number of rows.
-    pub async fn verify_rows(&self, mut progress: impl FnMut(u64)) -> Result<(u64, Vec<(PatientId, DamagedRows)>)> {
+    /// Looks at every row of the health database and every page of both at once, without a rate; answers how many rows there
+    /// are, and what is damaged. `progress` hears of the number of rows. What is found is noted as a pass notes it, and
+    /// what is right again is forgotten.
+    pub async fn verify_rows(&self, mut progress: impl FnMut(u64)) -> Result<(u64, Vec<ScrubFinding>)> {
         let (mut rows, mut found) = (0, Vec::new());
         for stage in ScrubStage::ALL.iter().filter(|stage| **stage != ScrubStage::SealedFiles) {
             let mut position = Some(String::new());
             while let Some(behind) = position {
-                let part = rows_part(self.core.health(), *stage, &behind).await?;
+                let part = self.rows_part(*stage, &behind).await?;
                 rows += part.rows;
                 progress(rows);
                 found.extend(part.found);
                 position = part.next;
             }
         }
+        self.note_all(&found).await?;
         Ok((rows, found))
+    }
+
+    /// Notes what a look at everything has found in the place of what was noted before.
+    async fn note_all(&self, found: &[ScrubFinding]) -> Result<()> {
+        let health = self.core.health();
+        // A pass that is under way forgets what earlier ones have noted, and this is no earlier one.
+        let number = match health.scrub_state().await {
+            Err(error) if error.is_damage() => return Ok(()),
+            state => state?.map_or(0, |state| state.pass) + 1,
+        };
+        health.note_findings(number, found, self.core.now_ms()).await?;
+        match health.forget_findings(number, self.core.now_ms()).await {
+            Err(error) if error.is_damage() => Ok(()),
+            forgotten => Ok(forgotten?),
+        }
+    }
+
+    /// Looks at the next rows or pages of a stage.
+    async fn rows_part(&self, stage: ScrubStage, behind: &str) -> Result<Part> {
+        let health = self.core.health();
+        match stage {
+            ScrubStage::SealedFiles => Ok(Part::default()),
+            ScrubStage::Chunks => self.walk(Walk::Chunks, stage, behind).await,
+            ScrubStage::Derived => self.walk(Walk::Derived, stage, behind).await,
+            ScrubStage::Settings => self.walk(Walk::Settings, stage, behind).await,
+            ScrubStage::Patients => self.walk(Walk::Patients, stage, behind).await,
+            ScrubStage::HealthPages => Ok(pages_part("health", health.check_pages(behind).await?)),
+            ScrubStage::UsersPages => Ok(pages_part("users", self.core.users().check_pages(behind).await?)),
+        }
+    }
+
+    async fn walk(&self, walk: Walk, stage: ScrubStage, behind: &str) -> Result<Part> {
+        let behind = if behind.is_empty() { WalkPosition::default() } else { position_of(behind)? };
+        let walked = self.core.health().verify_part(walk, behind, ROWS_AT_ONCE).await?;
+        let WalkPart { rows, bytes, findings, next } = walked;
+        let found = findings.into_iter().map(|one| finding(stage.name(), one)).collect();
+        let next = next.map(|next| serde_json::to_string(&next)).transpose();
+        let next = next.map_err(|error| PlatformError::Internal(error.to_string()))?;
+        Ok(Part { files: 0, rows, bytes, found, next })
     }
 }
 
@@ -181,21 +249,9 @@ fn pass(number: i64, now_ms: i64) -> ScrubState {
     }
 }
 
-/// Looks at the next rows of a stage.
-async fn rows_part(health: &HealthDb, stage: ScrubStage, behind: &str) -> Result<Part> {
-    let behind = if behind.is_empty() { WalkPosition::default() } else { position_of(behind)? };
-    let walked = match stage {
-        ScrubStage::SealedFiles => return Ok(Part::default()),
-        ScrubStage::Chunks => health.verify_chunks(behind, ROWS_AT_ONCE).await?,
-        ScrubStage::Derived => health.verify_derived(behind, ROWS_AT_ONCE).await?,
-        ScrubStage::Settings => health.verify_settings(behind, ROWS_AT_ONCE).await?,
-        ScrubStage::Patients => health.verify_patients(behind, ROWS_AT_ONCE).await?,
-    };
-    let WalkPart { rows, bytes, findings, next } = walked;
-    let found = findings.into_iter().map(|finding| (finding.patient, rows_of(stage, finding.error)));
-    let next = next.map(|next| serde_json::to_string(&next)).transpose();
-    let next = next.map_err(|error| PlatformError::Internal(error.to_string()))?;
-    Ok(Part { files: 0, rows, bytes, found: found.collect(), next })
+fn pages_part(database: &'static str, PagesPart { bytes, damaged, next }: PagesPart) -> Part {
+    let found = damaged.into_iter().map(|page| ScrubFinding::Page(database, page)).collect();
+    Part { bytes, found, next, ..Part::default() }
 }
 
 fn position_of(text: &str) -> Result<WalkPosition> {
@@ -203,9 +259,10 @@ fn position_of(text: &str) -> Result<WalkPosition> {
 }
 
 /// Returns what is damaged, also where the row does not say of which time it is.
-fn rows_of(stage: ScrubStage, error: StoreError) -> DamagedRows {
-    match error {
+fn finding(what: &str, DamageFinding { patient, error }: DamageFinding) -> ScrubFinding {
+    let rows = match error {
         StoreError::DamagedRows(rows) => *rows,
-        other => DamagedRows { what: stage.name().to_owned(), first_us: 0, last_us: 0, reason: other.to_string() },
-    }
+        other => DamagedRows { what: what.to_owned(), first_us: 0, last_us: 0, reason: other.to_string() },
+    };
+    ScrubFinding::Rows(patient, rows)
 }

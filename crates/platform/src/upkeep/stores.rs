@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use boxed_futures::boxed_futures;
-use store::{DatabaseFiles, DbCounts, HoldId, ListedObject, PatientId};
+use store::{DatabaseFiles, DbCounts, EngineCheck, HoldId, ListedObject, PatientId};
 
 use crate::core::error::Result;
 use crate::core::ids::hex;
@@ -60,11 +60,10 @@ impl Upkeep {
         Ok(self.core.users().patient(patient).await?.is_some() || self.core.health().patient(patient).await?.is_some())
     }
 
-    /// Returns what the engines' own checks of the databases find, in their own words, each with the name of its
-    /// database; `None` where an engine cannot check.
-    pub async fn engine_findings(&self) -> Result<[(&'static str, Option<Vec<String>>); 2]> {
-        let users = self.core.users().engine_findings().await?;
-        Ok([("users", users), ("health", self.core.health().engine_findings().await?)])
+    /// Lets the engines check the databases; what each found, with the name of the database.
+    pub async fn engine_checks(&self) -> Result<[(&'static str, EngineCheck); 2]> {
+        let users = self.core.users().engine_check().await?;
+        Ok([("users", users), ("health", self.core.health().engine_check().await?)])
     }
 
     /// Returns what protects the files of the databases and what damage to their logs is known, each with the name of its

@@ -2,13 +2,15 @@
 
 mod database_files;
 mod disks;
+mod problems;
 
 use clap::{ArgMatches, Args};
 use jiff::SignedDuration;
-use platform::{Damage, LOST_AFTER_MS, NewestCheckpoint, Orphans, Platform, Storage, Verification};
+use platform::{Damage, LOST_AFTER_MS, Orphans, Platform, Storage, Verification};
 use serde_json::{Value, json};
-use store::{HoldId, ObjectFault, PutAside, ScrubState};
+use store::{EngineCheck, HoldId, ObjectFault, PutAside, ScrubState};
 
+use self::problems::Problems;
 use crate::commands::audit::report::problems as audit_problems;
 use crate::config::{self, LogFormat, LogOptions, StoreOptions};
 use crate::failure::Failure;
@@ -56,12 +58,13 @@ impl Doctor {
     }
 
     async fn examine(&self, platform: &Platform, store: &StoreOptions) -> Result<(), Failure> {
-        let mut problems: Vec<String> = Vec::new();
+        let mut problems = Problems::default();
         if let Err(error) = platform.upkeep.check_stores().await {
             problems.push(error.to_string());
         }
+        let stores_answer = problems.is_empty();
         // Also after a problem was found: an operator wants the whole picture in one run.
-        let storage = platform.upkeep.storage().await?;
+        let storage = problems.unless_found("how much is stored", platform.upkeep.storage().await)?;
         let disks = disks::examine(store, platform.upkeep.object_folder(), &storage.all);
         let mut warnings: Vec<String> = disks.full_in_days.and_then(disks::growth_warning).into_iter().collect();
         if self.rewrite {
@@ -69,19 +72,19 @@ impl Doctor {
         }
         let files = platform.upkeep.database_files().await?;
         warnings.extend(database_files::warnings(&files));
-        let orphans = self.orphans(platform).await?;
+        let orphans = problems.unless_found("objects that no row knows", self.orphans(platform).await)?;
         // A warning and no problem: uploads that were cut off leave some, and they hurt nobody.
         if !orphans.paths.is_empty() && !self.sweep {
             warnings.push(format!("{} objects that no row knows; --sweep deletes them", orphans.paths.len()));
         }
         // Without the stores nothing is known of what is missing.
         let mut checkpoint = None;
-        if problems.is_empty() {
-            platform.upkeep.look_for_missing().await?;
-            let NewestCheckpoint { newest, is_overdue } = platform.upkeep.newest_checkpoint().await?;
-            checkpoint = newest;
+        if stores_answer {
+            problems.unless_found("the list of sealed files", platform.upkeep.look_for_missing().await)?;
+            let newest = problems.unless_found("the newest checkpoint", platform.upkeep.newest_checkpoint().await)?;
+            checkpoint = newest.newest;
             // No problem: where no node works in the background, that is what an operator wants to hear and not a fault.
-            if is_overdue {
+            if newest.is_overdue {
                 warnings.push("the audit log has grown for a day without a signed checkpoint".to_owned());
             }
         }
@@ -90,13 +93,14 @@ impl Doctor {
         {
             return Err(Failure::Usage(format!("nothing of the name {hold} holds objects")));
         }
-        let holds = platform.upkeep.object_holds().await?;
+        let holds = problems.unless_found("the list of holds", platform.upkeep.object_holds().await)?;
         if self.retry {
             platform.upkeep.take_jobs_up().await?;
         }
-        let put_aside = platform.upkeep.jobs_put_aside().await?;
+        let put_aside = problems.unless_found("the list of jobs", platform.upkeep.jobs_put_aside().await)?;
         problems.extend(put_aside.iter().map(problem_of_job));
         problems.extend(database_files::problems(&files));
+        let scrub = problems.unless_found("the state of the pass", platform.upkeep.scrub_state().await)?;
         let mut report = json!({
             "bytes": storage.all.bytes,
             "bytes_per_day": storage.all.bytes_per_day,
@@ -109,7 +113,7 @@ impl Doctor {
             "orphans": orphans.paths.len(),
             "orphan_bytes": orphans.bytes,
             "holds": holds.iter().map(|(id, until_ms)| json!({"id": id, "until": iso(*until_ms)})).collect::<Vec<Value>>(),
-            "scrub": platform.upkeep.scrub_state().await?.as_ref().map(scrub_json),
+            "scrub": scrub.as_ref().map(scrub_json),
             "missing_files": 0,
             "damaged_files": 0,
             "page_checksums": database_files::checksums_json(&files),
@@ -119,27 +123,12 @@ impl Doctor {
             "put_aside": put_aside.iter().map(job_json).collect::<Vec<Value>>(),
         });
         if self.verify {
-            let verified = verify(platform).await?;
-            report["segments"] = verified.segments.into();
-            report["segment_bytes"] = verified.bytes.into();
-            report["missing"] = json!(verified.missing);
-            report["damaged"] = json!(verified.damaged);
-            let audit = platform.upkeep.verify_audit_log(std::iter::empty::<Result<_, Failure>>()).await?;
-            problems.extend(audit_problems(&audit).into_iter().map(|problem| format!("audit log: {problem}")));
-            report["audit_entries"] = audit.entries.into();
-            let (rows, damaged) = verify_rows(platform).await?;
-            report["rows"] = rows.into();
-            report["damaged_rows"] = json!(damaged);
-            problems.extend(damaged);
-            for (database, findings) in platform.upkeep.engine_findings().await? {
-                report["engine_check"][database] = findings.is_some().into();
-                problems.extend(findings.unwrap_or_default().into_iter().map(|line| format!("{database}: {line}")));
-            }
+            verify_everything(platform, &mut report, (&mut problems, &mut warnings)).await?;
         }
         // After the reading of all files, which notes what it finds.
-        let damage = platform.upkeep.damage().await?;
+        let damage = problems.unless_found("the list of damaged files", platform.upkeep.damage().await)?;
         problems.extend(problem_of_files(&damage));
-        let rows = platform.upkeep.damaged_rows().await?;
+        let rows = problems.unless_found("the list of damaged rows", platform.upkeep.damaged_rows().await)?;
         if let (Some(example), false) = (&rows.example, self.verify) {
             problems
                 .push(format!("damaged rows, such as of {example}: {} stretches; --verify names them", rows.stretches));
@@ -147,6 +136,7 @@ impl Doctor {
         report["missing_files"] = damage.count(ObjectFault::Missing).into();
         report["damaged_files"] = damage.count(ObjectFault::Damaged).into();
         report["warnings"] = json!(warnings);
+        let problems = problems.into_lines();
         report["problems"] = json!(problems);
         report["ok"] = problems.is_empty().into();
         // Before the failure, which only repeats the problems: programs read the report in either case.
@@ -157,7 +147,7 @@ impl Doctor {
         }
     }
 
-    async fn orphans(&self, platform: &Platform) -> Result<Orphans, Failure> {
+    async fn orphans(&self, platform: &Platform) -> platform::Result<Orphans> {
         let lost_after_ms = self.lost_after.map_or(LOST_AFTER_MS, |span| span.as_millis() as i64);
         // Younger ones may belong to a row that is about to be written.
         let before_ms = platform.core.now_ms() - lost_after_ms;
@@ -169,13 +159,43 @@ impl Doctor {
     }
 }
 
-/// Looks at every row of the health database; answers how many there are, and what is damaged.
+/// Reads everything that is stored, however much of it is damaged, and adds what it found.
+async fn verify_everything(
+    platform: &Platform,
+    report: &mut Value,
+    (problems, warnings): (&mut Problems, &mut Vec<String>),
+) -> Result<(), Failure> {
+    let verified = verify(platform).await?;
+    report["segments"] = verified.segments.into();
+    report["segment_bytes"] = verified.bytes.into();
+    report["missing"] = json!(verified.missing);
+    report["damaged"] = json!(verified.damaged);
+    problems.extend(verified.unlisted.iter().map(ToString::to_string));
+    let audit = platform.upkeep.verify_audit_log(std::iter::empty::<platform::Result<_>>()).await.map(Some);
+    let audit = problems.unless_found("the users database: the audit log", audit)?;
+    let faults = audit.as_ref().map(audit_problems).unwrap_or_default();
+    problems.extend(faults.into_iter().map(|fault| format!("audit log: {fault}")));
+    report["audit_entries"] = audit.map(|audit| audit.entries).into();
+    let (rows, damaged) = verify_rows(platform).await?;
+    report["rows"] = rows.into();
+    report["damaged_rows"] = json!(damaged);
+    problems.extend(damaged);
+    for (database, EngineCheck { findings, unchecked }) in platform.upkeep.engine_checks().await? {
+        report["engine_check"][database] = unchecked.is_empty().into();
+        problems.extend(findings.into_iter().map(|line| format!("the {database} database: {line}")));
+        // A part that could not be checked is not known to be damaged.
+        warnings.extend(unchecked.into_iter().map(|line| format!("the {database} database: {line}")));
+    }
+    Ok(())
+}
+
+/// Looks at every row of the health database and every page of both; answers how many rows there are, and what is damaged.
 async fn verify_rows(platform: &Platform) -> Result<(u64, Vec<String>), Failure> {
     let bar = progress_bar();
     bar.set_message("verifying rows");
     let (rows, damaged) = platform.upkeep.verify_rows(|rows| bar.set_position(rows)).await?;
     bar.finish_and_clear();
-    Ok((rows, damaged.into_iter().map(|(patient, rows)| format!("{patient}: {rows}")).collect()))
+    Ok((rows, damaged.iter().map(ToString::to_string).collect()))
 }
 
 fn scrub_json(state: &ScrubState) -> Value {

@@ -1,5 +1,6 @@
 //! What an operator hears of the files of the databases: that pages have no checksums, and that a log was damaged.
 
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
@@ -113,4 +114,83 @@ async fn database_without_page_checksums_is_named_and_gets_them_while_the_servic
     assert_eq!((status, &report["page_checksums"]), (Some(0), &expected), "{report}");
     let version = report["time_zone_tables"].as_str().unwrap();
     assert!(version.starts_with("20"), "the version of the tables of time zones: {version}");
+}
+
+/// Flips a bit of the last page that holds rows of a table; answers the number of the page.
+fn flip_in(data: &Path, database: &str, table: &str) -> i64 {
+    const LEAF: &str = "SELECT pageno FROM dbstat WHERE name = ?1 AND pagetype = 'leaf' ORDER BY path DESC";
+    let file = data.join(database);
+    // Of a copy: who closes a database last can write to it.
+    let copy = data.join("to look at");
+    std::fs::copy(&file, &copy).unwrap();
+    let page: i64 = Connection::open(&copy).unwrap().query_row(LEAF, [table], |row| row.get(0)).unwrap();
+    std::fs::remove_file(&copy).unwrap();
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(file).unwrap();
+    let (place, mut byte) = (page as u64 * 8192 - 100, [0]);
+    file.read_exact_at(&mut byte, place).unwrap();
+    file.write_all_at(&[byte[0] ^ 1], place).unwrap();
+    page
+}
+
+/// Returns whether a problem names both.
+fn names(report: &Value, one: &str, other: &str) -> bool {
+    let problems = report["problems"].as_array().unwrap();
+    problems.iter().any(|line| line.as_str().unwrap().contains(one) && line.as_str().unwrap().contains(other))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damaged_pages_are_named_with_all_else_and_shown_until_they_are_right() {
+    let data = tempdir().unwrap();
+    let service = Service::start(data.path());
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    let patient = researcher.enrol().await;
+    sync(&researcher, &patient, 0).await;
+    crate::harness::store_command(data.path(), &["seal", "--now"]);
+    sync(&researcher, &patient, 1).await;
+    service.signal("-TERM");
+    assert!(service.wait().success());
+    let tables = ["derived", "patient_setting", "event", "segment", "patient"];
+    let copy = |from: &str, to: &str| std::fs::copy(data.path().join(from), data.path().join(to)).unwrap();
+    let bring_back = |name: &str| {
+        copy(&format!("sound {name}"), name);
+        for end in ["-wal", "-shm"] {
+            let _ = std::fs::remove_file(data.path().join(format!("{name}{end}")));
+        }
+    };
+    for name in ["health.db", "users.db"] {
+        copy(name, &format!("sound {name}"));
+    }
+    for table in tables {
+        let page = flip_in(data.path(), "health.db", table);
+        let (status, report) = doctor(data.path(), &["--verify"]);
+        assert_eq!((status, &report["ok"]), (Some(1), &json!(false)), "{table}: {report}");
+        assert!(names(&report, "the health database", &format!("page {page}")), "{table}: {report}");
+        assert!(report["rows"].as_i64().is_some() && report["audit_entries"].as_i64() > Some(0), "{table}: {report}");
+        bring_back("health.db");
+    }
+    let page = flip_in(data.path(), "users.db", "audit_entry");
+    let (status, report) = doctor(data.path(), &["--verify"]);
+    assert_eq!((status, &report["ok"]), (Some(1), &json!(false)), "{report}");
+    assert!(names(&report, "the users database", &format!("page {page}")), "{report}");
+    assert!(report["rows"].as_i64() > Some(0), "{report}");
+
+    // What was found is shown without being looked for again.
+    let (status, report) = doctor(data.path(), &[]);
+    assert!(status == Some(1) && names(&report, "damaged rows", "users"), "{report}");
+    let service = Service::start_with(data.path(), &["--metrics-listen", "127.0.0.1:0"]);
+    let (_, ready) = reqwest_json(&format!("{}/readyz", service.url)).await;
+    assert_eq!(ready["damaged_rows"], json!({"stretches": 1, "example": "users pages"}), "{ready}");
+    let metrics = service.said.iter().find_map(|line| line.strip_prefix("metrics on ")).unwrap();
+    let metrics = reqwest::get(metrics).await.unwrap().text().await.unwrap();
+    assert!(metrics.contains("pulseward_damaged_rows 1"), "{metrics}");
+    service.signal("-TERM");
+    assert!(service.wait().success());
+    bring_back("users.db");
+    assert_eq!(doctor(data.path(), &["--verify"]).0, Some(0));
+    assert_eq!(doctor(data.path(), &[]).0, Some(0), "it is right again");
+}
+
+async fn reqwest_json(url: &str) -> (u16, Value) {
+    let answer = reqwest::get(url).await.unwrap();
+    (answer.status().as_u16(), answer.json().await.unwrap())
 }

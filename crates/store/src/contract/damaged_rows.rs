@@ -8,7 +8,7 @@ use vitals::zone::{LocalDay, SECOND_US};
 use super::folds::{claim_of, enrol, nothing, section, slots};
 use super::{Stores, activity_row, on_both_engines};
 use crate::error::Result;
-use crate::health::{Counts, DamageTarget, WalkPosition};
+use crate::health::{Counts, DamageTarget, Walk, WalkPosition};
 use crate::ids::PatientId;
 use crate::segment::{SealedPeriod, UnsealedPeriod};
 use crate::{DerivationCommit, HealthDb, StoreError, Sync, SyncOutcome};
@@ -183,7 +183,7 @@ async fn walks_find_every_damaged_row_and_go_on(stores: Stores) {
     run(health, "UPDATE chunk SET sum = sum + 1 WHERE arrival = 2").await;
     let (mut position, mut rows, mut findings) = (Some(WalkPosition::default()), 0, Vec::new());
     while let Some(behind) = position {
-        let part = health.verify_chunks(behind, 2).await.expect("a part");
+        let part = health.verify_part(Walk::Chunks, behind, 2).await.expect("a part");
         rows += part.rows;
         findings.extend(part.findings);
         position = part.next;
@@ -191,10 +191,11 @@ async fn walks_find_every_damaged_row_and_go_on(stores: Stores) {
     assert_eq!((rows, findings.len()), (3, 1));
     assert_eq!(findings[0].patient, ada());
     health.damage(&ada(), DamageTarget::Latest).await.expect("damaged");
-    let part = health.verify_patients(WalkPosition::default(), 9).await.expect("a part");
+    let part = health.verify_part(Walk::Patients, WalkPosition::default(), 9).await.expect("a part");
     assert_eq!((part.rows, part.findings.len()), (2, 1));
-    assert_eq!(health.verify_derived(WalkPosition::default(), 9).await.expect("a part").rows, 0);
-    assert_eq!(health.verify_settings(WalkPosition::default(), 9).await.expect("a part").rows, 0);
+    for walk in [Walk::Derived, Walk::Settings] {
+        assert_eq!(health.verify_part(walk, WalkPosition::default(), 9).await.expect("a part").rows, 0);
+    }
 }
 
 async fn rows_of_before_checksums_are_read(stores: Stores) {

@@ -1,9 +1,11 @@
 //! Single bits flipped in the files of a store by a program that knows none of their formats.
 //!
 //! Each round flips one bit anywhere in the files, asks everything that can be asked, stores rows over what is there, merges
-//! and seals, and asks again. An answer is as before or an error. What it counts it prints.
+//! and seals, and asks again. An answer is as before or an error, and what refuses an answer is found by what
+//! `doctor --verify` reads. What it counts it prints.
 
-mod content;
+pub(super) mod content;
+mod verified;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -11,7 +13,7 @@ use std::fmt::Debug;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use content::{LATER, MADE, PATIENTS, later_sync, make, periods};
+use content::{LATER, MADE, PATIENTS, PERSONS, STUDY, later_sync, make, make_users, periods};
 use vitals::block::Block;
 use vitals::derivation::Output;
 use vitals::registry::{Channel, DataType};
@@ -19,11 +21,14 @@ use vitals::zone::LocalDay;
 
 use crate::engine::Address;
 use crate::error::Result;
-use crate::ids::PatientId;
-use crate::{HealthDb, Objects, SyncOutcome, checksum, payload};
+use crate::ids::{AccountId, GroupCode, PatientId};
+use crate::{HealthDb, Objects, SyncOutcome, UsersDb, checksum, payload};
+use verified::{is_found_of_health, is_found_of_users};
 
 /// Rounds of a usual run; `.ci/long` asks for ten times as many.
 const USUAL_ROUNDS: usize = 200;
+/// Of these rounds, one in so many goes on with a flipped database of PostgreSQL, which is copied for it.
+const ONE_IN: usize = 10;
 /// The end of all times that are asked for, µs.
 const FAR_US: i64 = i64::MAX / 4;
 
@@ -33,27 +38,30 @@ type Answers = BTreeMap<String, Result<String>>;
 async fn flipped_bit_of_a_store_of_files_changes_no_answer() {
     let rounds = testkit::Rounds::of_test("flips in files of SQLite", USUAL_ROUNDS);
     let (sound, tried) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
-    let health = open_in(sound.path()).await.expect("a database");
-    make(&health).await;
-    health.close().await.expect("closed");
+    let stores = open_in(sound.path()).await.expect("databases");
+    make_users(&stores.users).await;
+    make(&stores.health).await;
+    stores.close().await;
     let expected = Expected::of(&sound, tried.path()).await;
-    let files = Files::of(sound.path(), &["health.sqlite", "objects"]);
+    let files = Files::of(sound.path(), &["health.sqlite", "users.sqlite", "objects"]);
     let mut tally = Tally::default();
     for place in rounds.places(files.bits()) {
         copy(sound.path(), tried.path());
         let (file, place) = files.at(place);
         let kind = kind_of(&file);
         flip(&tried.path().join(&file), place);
-        let Ok(health) = open_in(tried.path()).await else {
-            tally.note(&kind, &Effect::Refused);
+        let Ok(stores) = open_in(tried.path()).await else {
+            // What cannot be opened is named by every command.
+            tally.note(&kind, &Effect::Refused, true);
             continue;
         };
-        let effect = expected.effect(&health).await;
+        let is_found = stores.are_found_damaged().await;
+        let effect = expected.effect(&stores).await;
         if let Effect::Changed(question) = &effect {
             println!("bit {place} of {} changed {question}", file.display());
         }
-        tally.note(&kind, &effect);
-        let _ = health.close().await;
+        tally.note(&kind, &effect, is_found);
+        stores.close().await;
     }
     tally.judge();
 }
@@ -64,29 +72,106 @@ async fn flipped_bit_of_a_store_of_files_changes_no_answer() {
 async fn flipped_bit_of_a_store_on_postgres_changes_no_answer() {
     let rounds = testkit::Rounds::of_test("flips in files of PostgreSQL", USUAL_ROUNDS);
     let Some(server) = testkit::OwnServer::start_without_cache() else { return };
-    let (url, folder) = (server.database(), tempfile::tempdir().expect("a folder"));
-    let objects = Objects::folder(&folder.path().join("objects")).expect("a folder");
-    let health = HealthDb::open(Address::Postgres(url.clone()), objects).await.expect("a database");
-    make(&health).await;
-    let expected = answers(&health).await;
-    let database = server.written_files(&url);
-    let mut folders = [Files::of(&database, &[""]), Files::of(folder.path(), &["objects"])];
-    folders[0].files.retain(|(file, _)| is_of_a_table_of_ours(file));
+    let folder = tempfile::tempdir().expect("a folder");
+    let urls = [server.database(), server.database()];
+    let stores = open_on(&urls, folder.path()).await;
+    make_users(&stores.users).await;
+    make(&stores.health).await;
+    urls.iter().for_each(|url| server.execute(url, "CREATE EXTENSION amcheck"));
+    let expected = answers(&stores).await;
+    let mut folders = folders_of(&server, &urls);
+    folders.push(Files::of(folder.path(), &["objects"]));
     let mut tally = Tally::default();
     for place in rounds.places(folders.iter().map(Files::bits).sum()) {
-        let (files, place) = match place.checked_sub(folders[0].bits()) {
-            None => (&folders[0], place),
-            Some(place) => (&folders[1], place),
-        };
-        let (file, place) = files.at(place);
-        let path = files.folder.join(&file);
+        let (of, file, place) = place_in(&folders, place);
+        let path = folders[of].folder.join(&file);
         flip(&path, place);
-        let found = answers(&health).await;
+        let found = answers(&stores).await;
+        let effect = compared(&expected, &found);
+        // It reads everything, which most flips of a short run need not pay for twice.
+        let is_found = effect == Effect::Nothing || stores.are_found_damaged().await;
         flip(&path, place);
-        let kind = if path.starts_with(&database) { "database".to_owned() } else { kind_of(&file) };
-        tally.note(&kind, &compared(&expected, &found));
+        tally.note(&kind_in(of, &file), &effect, is_found);
     }
     tally.judge();
+}
+
+/// What is stored over a flipped bit, merged and sealed takes no damage over.
+#[tokio::test(flavor = "multi_thread")]
+async fn flipped_bit_on_postgres_is_not_carried_on() {
+    let rounds = testkit::Rounds::of_test("flips carried on by PostgreSQL, one in ten rounds", USUAL_ROUNDS);
+    let Some(server) = testkit::OwnServer::start_without_cache() else { return };
+    let (sound, tried) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let urls = [server.database(), server.database()];
+    let stores = open_on(&urls, sound.path()).await;
+    make_users(&stores.users).await;
+    make(&stores.health).await;
+    drop(stores);
+    // Nobody is connected to these, so they can be copied at any time.
+    let made = urls.map(|url| server.copy_of(&url));
+    copy(sound.path(), tried.path());
+    let whole = [made[0].clone(), server.copy_of(&made[1])];
+    let expected = Expected::by_going_on(&open_on(&whole, tried.path()).await).await;
+    let mut tally = Tally::default();
+    for place in rounds.random_numbers().into_iter().take(rounds.count.div_ceil(ONE_IN)) {
+        let urls = [made[0].clone(), server.copy_of(&made[1])];
+        copy(sound.path(), tried.path());
+        let mut folders = folders_of(&server, &urls[1..]);
+        folders.push(Files::of(tried.path(), &["objects"]));
+        let (of, file, place) = place_in(&folders, place % folders.iter().map(Files::bits).sum::<u64>());
+        flip(&folders[of].folder.join(&file), place);
+        let effect = expected.effect(&open_on(&urls, tried.path()).await).await;
+        if let Effect::Changed(question) = &effect {
+            println!("bit {place} of {} changed {question}", file.display());
+        }
+        tally.note(&kind_in(of + 1, &file), &effect, true);
+        server.drop_database(&urls[1]);
+    }
+    tally.judge_changes();
+}
+
+/// Both databases, and the objects of the one with samples.
+struct Stores {
+    users: UsersDb,
+    health: HealthDb,
+}
+
+impl Stores {
+    async fn are_found_damaged(&self) -> bool {
+        is_found_of_users(&self.users).await || is_found_of_health(&self.health).await
+    }
+
+    async fn close(&self) {
+        let _ = self.users.close().await;
+        let _ = self.health.close().await;
+    }
+}
+
+/// Returns the files of our tables in databases of a server.
+fn folders_of(server: &testkit::OwnServer, urls: &[String]) -> Vec<Files> {
+    let files = urls.iter().map(|url| {
+        let mut files = Files::of(&server.written_files(url), &[""]);
+        files.files.retain(|(file, _)| is_of_a_table_of_ours(file));
+        files
+    });
+    files.collect()
+}
+
+/// Returns which folder a place lies in, the file and the place there.
+fn place_in(folders: &[Files], mut place: u64) -> (usize, PathBuf, u64) {
+    for (of, files) in folders.iter().enumerate() {
+        if place < files.bits() {
+            let (file, place) = files.at(place);
+            return (of, file, place);
+        }
+        place -= files.bits();
+    }
+    panic!("no folder has this bit");
+}
+
+/// The kind of a file of the users database, the health database, or among the objects.
+fn kind_in(of: usize, file: &Path) -> String {
+    ["users database", "health database"].get(of).map_or_else(|| kind_of(file), |kind| (*kind).to_owned())
 }
 
 /// What a sound store answers before and after more has come.
@@ -98,23 +183,29 @@ struct Expected {
 impl Expected {
     async fn of(sound: &tempfile::TempDir, tried: &Path) -> Expected {
         copy(sound.path(), tried);
-        let health = open_in(tried).await.expect("a database");
-        let before = answers(&health).await;
-        assert_eq!(go_on(&health).await, PATIENTS, "everything is sound");
-        let after = answers(&health).await;
-        health.close().await.expect("closed");
+        let stores = open_in(tried).await.expect("databases");
+        let expected = Expected::by_going_on(&stores).await;
+        stores.close().await;
+        expected
+    }
+
+    async fn by_going_on(stores: &Stores) -> Expected {
+        let before = answers(stores).await;
+        assert!(!stores.are_found_damaged().await, "everything is sound");
+        assert_eq!(go_on(&stores.health).await, PATIENTS, "everything is sound");
+        let after = answers(stores).await;
         assert!(before.values().chain(after.values()).all(Result::is_ok), "{before:?}");
         assert_ne!(shown(&before), shown(&after));
         Expected { before, after }
     }
 
-    async fn effect(&self, health: &HealthDb) -> Effect {
-        let first = compared(&self.before, &answers(health).await);
+    async fn effect(&self, stores: &Stores) -> Effect {
+        let first = compared(&self.before, &answers(stores).await);
         if matches!(first, Effect::Changed(_)) {
             return first;
         }
-        let stored = go_on(health).await;
-        first.and(compared(&self.after_syncs_of(&stored), &answers(health).await))
+        let stored = go_on(&stores.health).await;
+        first.and(compared(&self.after_syncs_of(&stored), &answers(stores).await))
     }
 
     /// What is answered when these patients' syncs were stored; a sync that is refused stores nothing.
@@ -174,33 +265,45 @@ fn shown(answers: &Answers) -> Vec<&String> {
     answers.values().flatten().collect()
 }
 
-/// Counts by kind of file: nothing, refused, changed.
+/// Counts by kind of file: nothing, refused, changed; and how many were found, and refused without being found.
 #[derive(Default)]
-struct Tally(BTreeMap<String, [usize; 3]>);
+struct Tally(BTreeMap<String, [usize; 5]>);
 
 impl Tally {
-    fn note(&mut self, kind: &str, effect: &Effect) {
+    fn note(&mut self, kind: &str, effect: &Effect, is_found: bool) {
         let counts = self.0.entry(kind.to_owned()).or_default();
         match effect {
             Effect::Nothing => counts[0] += 1,
             Effect::Refused => counts[1] += 1,
             Effect::Changed(_) => counts[2] += 1,
         }
+        counts[3] += usize::from(is_found);
+        counts[4] += usize::from(*effect != Effect::Nothing && !is_found);
     }
 
     fn judge(&self) {
-        for (kind, [nothing, refused, changed]) in &self.0 {
-            println!("{kind}: {nothing} without effect, {refused} refused, {changed} changed answers");
-        }
         assert!(self.0.values().any(|counts| counts[1] > 0), "no flip was found at all");
+        let missed: usize = self.0.values().map(|counts| counts[4]).sum();
+        self.judge_changes();
+        assert_eq!(missed, 0, "{missed} flips refuse an answer and are not found");
+    }
+
+    fn judge_changes(&self) {
+        for (kind, [nothing, refused, changed, found, missed]) in &self.0 {
+            println!(
+                "{kind}: {nothing} without effect, {refused} refused, {changed} changed answers; {found} found, {missed} missed"
+            );
+        }
         let changed: usize = self.0.values().map(|counts| counts[2]).sum();
         assert_eq!(changed, 0, "{changed} flips changed answers");
     }
 }
 
 /// Asks a store everything.
-async fn answers(health: &HealthDb) -> Answers {
+async fn answers(stores: &Stores) -> Answers {
     let mut answers = Answers::new();
+    ask_users(&stores.users, &mut answers).await;
+    let health = &stores.health;
     for name in PATIENTS {
         let patient = PatientId::new(name);
         for data_type in DataType::ALL {
@@ -223,6 +326,19 @@ async fn answers(health: &HealthDb) -> Answers {
         note(&mut answers, format!("latest values of {name}"), health.stored_latest(&patient).await);
     }
     answers
+}
+
+async fn ask_users(users: &UsersDb, answers: &mut Answers) {
+    for name in PERSONS {
+        let uuid = AccountId::new(format!("uuid-{name}"));
+        note(answers, format!("account of {name}"), users.account(&uuid).await);
+        note(answers, format!("groups of {name}"), users.groups_of(&uuid, None).await);
+    }
+    note(answers, "members".to_owned(), users.members(&GroupCode::new(STUDY)).await);
+    for number in 0..20 {
+        let uuid = PatientId::new(format!("uuid-patient-{number}"));
+        note(answers, format!("person {number}"), users.patient(&uuid).await);
+    }
 }
 
 /// Channel, rows and digest of blocks: written out, they would take most of a round.
@@ -255,9 +371,16 @@ async fn go_on(health: &HealthDb) -> Vec<&'static str> {
     stored
 }
 
-async fn open_in(folder: &Path) -> Result<HealthDb> {
+async fn open_in(folder: &Path) -> Result<Stores> {
     let objects = Objects::folder(&folder.join("objects"))?;
-    HealthDb::open(Address::File(folder.join("health.sqlite")), objects).await
+    let health = HealthDb::open(Address::File(folder.join("health.sqlite")), objects).await?;
+    Ok(Stores { users: UsersDb::open(Address::File(folder.join("users.sqlite"))).await?, health })
+}
+
+async fn open_on([users, health]: &[String; 2], folder: &Path) -> Stores {
+    let objects = Objects::folder(&folder.join("objects")).expect("a folder");
+    let health = HealthDb::open(Address::Postgres(health.clone()), objects).await.expect("a database");
+    Stores { users: UsersDb::open(Address::Postgres(users.clone())).await.expect("a database"), health }
 }
 
 /// The files of a folder, one behind the other.

@@ -11,4 +11,6 @@ pub struct DatabaseFiles {
     pub are_ours: bool,
     /// Write-ahead logs that were damaged when the database was opened after a crash.
     pub damaged_logs: Vec<DamagedLog>,
+    /// Why the engine cannot check its indexes, and what lets it.
+    pub cannot_check: Option<String>,
 }

@@ -15,8 +15,10 @@ mod counts;
 mod database_files;
 mod deadlines;
 mod durations;
+mod found;
 mod migrate;
 mod operations;
+mod pages;
 pub(crate) mod param;
 #[cfg(any(test, feature = "planned-failures"))]
 mod planned_failures;
@@ -40,6 +42,7 @@ pub use counts::{DbCounts, PoolCounts};
 pub use database_files::DatabaseFiles;
 pub(crate) use deadlines::Work;
 pub use durations::{BUCKETS_US, DurationCounts};
+pub use found::{DamagedPage, EngineCheck, PagesPart};
 pub use migrate::Migrations;
 pub use operations::OperationCounts;
 pub use param::{Owned, Param};

@@ -216,6 +216,20 @@ impl Sqlite {
         Ok(has_checksums)
     }
 
+    /// Reads pages of the file behind one and compares them with their checksums.
+    pub(super) async fn read_pages(&self, behind: u64, most: u64) -> Result<page_sums::PagesRead> {
+        let permit = self.readers.permit().await?;
+        let readers = self.readers.clone();
+        blocking(move || {
+            let _permit = permit;
+            let connection = readers.idle.take()?;
+            let read = page_sums::read_pages(&connection, behind, most)?;
+            readers.idle.put_back(connection);
+            Ok(read)
+        })
+        .await
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.readers.idle.path
     }

@@ -58,9 +58,9 @@ event_types! {
     PatientDetached = "patient.detached";
     /// A patient was erased.
     PatientErased = "patient.erased";
-    /// A sealed file of the patient was found missing or damaged.
+    /// A sealed file of the patient was found missing or damaged, or rows were found damaged.
     DataDamaged = "data.damaged";
-    /// A file that was missing or damaged is whole again.
+    /// A file or rows that were missing or damaged are whole again.
     DataRestored = "data.restored";
     /// An export is done or has failed.
     ExportFinished = "export.finished";

@@ -3,6 +3,7 @@
 mod afib;
 mod ahead;
 mod alarms;
+mod around_damage;
 pub(crate) mod changes;
 pub(crate) mod chunk_counts;
 mod chunks;
@@ -71,14 +72,14 @@ pub use patients::{BodyAttribute, HealthPatient, Profile};
 #[cfg(any(test, feature = "planned-failures"))]
 pub use planned_damage::DamageTarget;
 pub use retention::Retirement;
-pub use scrub::{DamagedRowCount, ScrubState};
+pub use scrub::{DamagedRowCount, ScrubFinding, ScrubState};
 pub use sessions::{HealthSession, IntakeFacts};
 pub use slots::SlotRow;
 pub use summaries::SummaryRow;
 pub use sync::{Counts, Sync, SyncId, SyncOutcome};
 pub use tally::{LocalQuarter, TallyRow};
 pub use unverified::UnverifiedRows;
-pub use verify::{DamageFinding, WalkPart, WalkPosition};
+pub use verify::{DamageFinding, Walk, WalkPart, WalkPosition};
 
 /// Every statement on this database, for the test that prepares each on both engines.
 #[cfg(test)]
@@ -87,6 +88,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         afib::TEXTS,
         ahead::TEXTS,
         alarms::TEXTS,
+        around_damage::TEXTS,
         changes::TEXTS,
         chunk_counts::TEXTS,
         chunks::TEXTS,

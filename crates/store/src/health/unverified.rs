@@ -151,6 +151,7 @@ async fn look(tx: &Tx<'_>, unverified: &UnverifiedRows) -> Result<Option<Around>
     chunk_counts::compare_all(tx, patient, data_type, times_us).await?;
     Ok(Some(Around {
         arrivals,
+        // Later rows can be copies of earlier ones, whose exact times come first.
         has_earlier: data_type.is_waveform() && earlier != Some(0),
         segments: segments_between(tx, patient, data_type, times_us.0, times_us.1).await?,
         chunks: chunks::stored_around(tx, patient, data_type, times_us).await?,

@@ -32,15 +32,28 @@ sql! {
 /// Where a walk goes on: behind this key of a patient. The beginning is the default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WalkPosition {
-    patient: String,
-    name: String,
-    numbers: [i64; 5],
+    pub(super) patient: String,
+    pub(super) name: String,
+    pub(super) numbers: [i64; 5],
 }
 
-/// A row that is not what was stored.
+/// A table that is walked through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Walk {
+    /// Rows that are not sealed.
+    Chunks,
+    /// What was derived.
+    Derived,
+    /// Settings that enter formulas.
+    Settings,
+    /// Profiles and latest values.
+    Patients,
+}
+
+/// A row that is not what was stored, or several of one patient.
 #[derive(Debug)]
 pub struct DamageFinding {
-    /// Whose row it is.
+    /// Whose row it is, or behind whose rows it lies.
     pub patient: PatientId,
     /// What is wrong with it; [`StoreError::is_damage`] holds.
     pub error: StoreError,
@@ -90,43 +103,14 @@ impl WalkPart {
 
 #[boxed_futures]
 impl HealthDb {
-    /// Verifies and decodes up to `limit` chunks.
-    pub async fn verify_chunks(&self, behind: WalkPosition, limit: i64) -> Result<WalkPart> {
-        let read = async move |tx: &Tx<'_>| {
-            let WalkPosition { patient, numbers: [data_type, last_us, channel, arrival, first_us], .. } = &behind;
-            let params: [&dyn Param; 7] = [patient, data_type, last_us, channel, arrival, first_us, &limit];
-            WalkPart::of(tx.query(CHUNKS_AFTER, &params, look_at_chunk).await?, limit)
-        };
-        self.db.read(read).await
-    }
-
-    /// Verifies up to `limit` derived values.
-    pub async fn verify_derived(&self, behind: WalkPosition, limit: i64) -> Result<WalkPart> {
-        let read = async move |tx: &Tx<'_>| {
-            let WalkPosition { patient, numbers: [output, key, ..], .. } = &behind;
-            let params: [&dyn Param; 4] = [patient, output, key, &limit];
-            WalkPart::of(tx.query(DERIVED_AFTER, &params, look_at_derived).await?, limit)
-        };
-        self.db.read(read).await
-    }
-
-    /// Verifies up to `limit` settings that enter formulas.
-    pub async fn verify_settings(&self, behind: WalkPosition, limit: i64) -> Result<WalkPart> {
-        let read = async move |tx: &Tx<'_>| {
-            let WalkPosition { patient, name, numbers: [valid_from_ms, ..] } = &behind;
-            let params: [&dyn Param; 4] = [patient, name, valid_from_ms, &limit];
-            WalkPart::of(tx.query(SETTINGS_AFTER, &params, look_at_setting).await?, limit)
-        };
-        self.db.read(read).await
-    }
-
-    /// Verifies profile and latest values of up to `limit` patients.
-    pub async fn verify_patients(&self, behind: WalkPosition, limit: i64) -> Result<WalkPart> {
-        let read = async move |tx: &Tx<'_>| {
-            let patients = patients::after(tx, &behind.patient, limit).await?;
-            WalkPart::of(patients.into_iter().map(look_at_patient).collect(), limit)
-        };
-        self.db.read(read).await
+    /// Verifies up to `limit` rows of a table. Where a page cannot be read, that is a finding, and what lies behind it is
+    /// verified next.
+    pub async fn verify_part(&self, walk: Walk, behind: WalkPosition, limit: i64) -> Result<WalkPart> {
+        let asked = behind.clone();
+        match self.db.read(async move |tx: &Tx<'_>| walk.part(tx, &asked, limit).await).await {
+            Err(error) if error.is_damage() => self.part_around_damage(walk, behind, limit).await,
+            part => part,
+        }
     }
 
     /// Verifies a row of the catalog, and reads its file whole.
@@ -137,6 +121,40 @@ impl HealthDb {
         let SegmentRow { data_type, object, .. } = segment.clone().checked()?;
         let compared = verify::compare(&self.objects, &object).await;
         of_rows(compared, data_type.name(), (object.first_us, object.last_us))
+    }
+}
+
+impl Walk {
+    /// Returns the name of what lies in the table.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Walk::Chunks => "chunks",
+            Walk::Derived => "derived",
+            Walk::Settings => "settings",
+            Walk::Patients => "patients",
+        }
+    }
+
+    /// Verifies up to `limit` rows behind a key.
+    pub(super) async fn part(self, tx: &Tx<'_>, behind: &WalkPosition, limit: i64) -> Result<WalkPart> {
+        let WalkPosition { patient, name, numbers } = behind;
+        let rows = match self {
+            Walk::Chunks => {
+                let [data_type, last_us, channel, arrival, first_us] = numbers;
+                let params: [&dyn Param; 7] = [patient, data_type, last_us, channel, arrival, first_us, &limit];
+                tx.query(CHUNKS_AFTER, &params, look_at_chunk).await?
+            }
+            Walk::Derived => {
+                let [output, key, ..] = numbers;
+                tx.query(DERIVED_AFTER, &[patient, output, key, &limit], look_at_derived).await?
+            }
+            Walk::Settings => {
+                let [valid_from_ms, ..] = numbers;
+                tx.query(SETTINGS_AFTER, &[patient, name, valid_from_ms, &limit], look_at_setting).await?
+            }
+            Walk::Patients => patients::after(tx, patient, limit).await?.into_iter().map(look_at_patient).collect(),
+        };
+        WalkPart::of(rows, limit)
     }
 }
 

@@ -10,7 +10,7 @@ use super::block_sums::Tail;
 use super::period::SealedPeriod;
 use super::write::WrittenSegment;
 use crate::checksum::{self, Of};
-use crate::engine::{Columns, Param, Tx, Work};
+use crate::engine::{Columns, Param, Row, Tx, Work};
 use crate::error::{Result, StoreError};
 use crate::health::chunk_counts;
 use crate::health::db::HealthDb;
@@ -143,6 +143,7 @@ record! {
 sql! {
     SEGMENTS_BETWEEN = concat!("SELECT ", segment_columns!(), " FROM segment
         WHERE patient = $1 AND data_type = $2 AND first_us <= $4 AND last_us >= $3 ORDER BY period_start_us");
+    SEGMENTS_OF = concat!("SELECT ", segment_columns!(), " FROM segment WHERE patient = $1 AND data_type = $2");
     SEGMENT_OF_PERIOD = concat!("SELECT ", segment_columns!(), " FROM segment
         WHERE patient = $1 AND data_type = $2 AND period_start_us = $3");
     /// Also makes publications follow each other, so that a number never becomes visible after a greater one.
@@ -294,6 +295,12 @@ impl HealthDb {
 pub(super) fn types_sealed_by_the_day() -> i64 {
     let daily = DataType::ALL.into_iter().filter(|data_type| data_type.period() == Period::Day);
     daily.fold(0, |set, data_type| set | 1 << data_type.number())
+}
+
+/// Returns all segments of a type, without comparing their rows of the catalog with their checksums.
+pub(crate) async fn segments_of(tx: &Tx<'_>, patient: &PatientId, data_type: DataType) -> Result<Vec<SegmentRow>> {
+    let read = |row: &Row<'_>| read_segment(&mut Columns::of(row));
+    tx.query(SEGMENTS_OF, &[patient, &data_type.number()], read).await
 }
 
 /// Returns the segments that have samples in a range of times (both ends included), oldest first.

@@ -4,7 +4,7 @@ use boxed_futures::boxed_futures;
 
 #[cfg(feature = "planned-failures")]
 use crate::engine::FailureMoment;
-use crate::engine::{Address, DatabaseFiles, Db, DbCounts, Limits, Migrations};
+use crate::engine::{Address, DatabaseFiles, Db, DbCounts, EngineCheck, Limits, Migrations, PagesPart};
 use crate::error::Result;
 use crate::events::{EventLog, delete_events};
 use crate::texts::sql;
@@ -75,9 +75,15 @@ impl UsersDb {
         self.db.check_reading().await
     }
 
-    /// Returns what the engine's own check of its files finds, in its own words; `None` where the engine cannot check.
-    pub async fn engine_findings(&self) -> Result<Option<Vec<String>>> {
-        self.db.engine_findings().await
+    /// Reads the next pages of the database behind a place, which is empty at the beginning, and compares them with their
+    /// checksums.
+    pub async fn check_pages(&self, behind: &str) -> Result<PagesPart> {
+        self.db.check_pages(behind).await
+    }
+
+    /// Lets the engine check what it has stored.
+    pub async fn engine_check(&self) -> Result<EngineCheck> {
+        self.db.engine_check().await
     }
 
     /// Returns what protects the files of the database, and what damage to their logs is known.

@@ -53,6 +53,50 @@ impl OwnServer {
         self.cluster.fresh_database().unwrap_or_else(|error| panic!("{error}")).url
     }
 
+    /// Connection string of a new database with everything of another one, whose connections end.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn copy_of(&self, url: &str) -> String {
+        let administration = url_of(self.cluster.port, "postgres");
+        let name_of = |url: &str| url.rsplit('/').next().and_then(|name| name.split('?').next()).map(str::to_owned);
+        let (from, copy) = (name_of(url), self.database());
+        let (Some(from), Some(to)) = (from, name_of(&copy)) else { panic!("{url} names no database") };
+        self.execute(&administration, &format!("DROP DATABASE {to}"));
+        let end = format!("SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = '{from}'");
+        self.number(&administration, &end);
+        self.execute(&administration, &format!("CREATE DATABASE {to} TEMPLATE {from}"));
+        copy
+    }
+
+    /// Removes a database, whose connections end.
+    ///
+    /// # Panics
+    /// When it cannot be removed.
+    pub fn drop_database(&self, url: &str) {
+        let name = url.rsplit('/').next().and_then(|name| name.split('?').next()).unwrap_or_default();
+        self.execute(&url_of(self.cluster.port, "postgres"), &format!("DROP DATABASE {name} WITH (FORCE)"));
+    }
+
+    /// Carries a statement out in a database.
+    ///
+    /// # Panics
+    /// When it fails.
+    pub fn execute(&self, url: &str, statement: &str) {
+        let psql = Command::new(self.cluster.programs.join("psql"))
+            .args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", statement, url])
+            .output();
+        check("psql", psql).unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    /// Returns a number that a question has for an answer.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn number(&self, url: &str, question: &str) -> usize {
+        count(&self.cluster.programs, url, question)
+    }
+
     /// Returns the folder with the files of a database, after everything that it holds has been written to them.
     ///
     /// # Panics

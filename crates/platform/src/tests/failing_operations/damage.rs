@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use store::events::Followed;
-use store::{ObjectFault, Objects, PatientId};
+use store::{DamageTarget, ObjectFault, Objects, PatientId};
+use vitals::derivation::Output;
 
 use super::study::Study;
 use crate::core::settings::Settings;
@@ -171,13 +172,74 @@ async fn patient_has_an_event_of_damage_and_one_of_its_end() {
     }
     flip(&sealed.file());
     study.drain(&["look_at_damaged_files"]).await;
+    assert_eq!(events_of_damage(study).await, [("data.damaged", "activity"), ("data.restored", "activity")].map(named));
+}
+
+fn named((name, what): (&str, &str)) -> (String, serde_json::Value) {
+    (name.to_owned(), what.into())
+}
+
+/// Events of damage and of its end, and what it was of.
+async fn events_of_damage(study: &Study) -> Vec<(String, serde_json::Value)> {
     let log = study.service.platform.core.health().events();
     let Followed::Page(page) = log.read_after(&log.oldest().await.unwrap(), 99).await.unwrap() else {
         panic!("a page")
     };
     let of_damage = page.events.iter().filter(|event| event.event_type.name().starts_with("data."));
-    let found: Vec<(&str, &serde_json::Value)> =
-        of_damage.map(|event| (event.event_type.name(), &event.body["type"])).collect();
-    let activity = serde_json::json!("activity");
-    assert_eq!(found, [("data.damaged", &activity), ("data.restored", &activity)]);
+    of_damage.map(|event| (event.event_type.name().to_owned(), event.body["type"].clone())).collect()
+}
+
+#[tokio::test]
+async fn damaged_rows_are_events_and_counted_until_a_pass_finds_them_right() {
+    let study = Study::with(Settings::default()).await;
+    let patient = study.patient().await;
+    study.service.sync(&patient, vec![minutes_to_noon(&[60, 61, 62])]).await;
+    study.drain(&["derive", "scrub"]).await;
+    let platform = &study.service.platform;
+    let pass = async || {
+        study.service.pass_ms(DAY_MS);
+        study.drain(&["scrub"]).await;
+        platform.upkeep.damaged_rows().await.unwrap().stretches
+    };
+    assert_eq!(pass().await, 0);
+    platform.core.health().damage(&patient, DamageTarget::Derived(Output::Section)).await.unwrap();
+    let stretches = pass().await;
+    assert!(stretches > 0);
+    let damaged = events_of_damage(&study).await;
+    assert_eq!(damaged.len() as u64, stretches, "{damaged:?}");
+    assert!(damaged.iter().all(|(name, _)| name == "data.damaged"), "{damaged:?}");
+    assert_eq!((pass().await, events_of_damage(&study).await.len()), (stretches, damaged.len()), "known already");
+    platform.data.recompute(Some(&patient), |_, _| {}).await.unwrap();
+    assert_eq!(pass().await, 0);
+    assert_eq!(events_of_damage(&study).await.len(), 2 * damaged.len());
+}
+
+#[tokio::test]
+async fn damaged_page_of_the_users_database_is_found_by_a_pass_and_ends_nothing() {
+    let study = Study::with(Settings::default()).await;
+    let patient = study.patient().await;
+    study.drain(&["derive", "scrub"]).await;
+    let upkeep = &study.service.platform.upkeep;
+    let objects = study.service.platform.core.objects().as_folder().unwrap().to_owned();
+    let file = objects.with_file_name("users.sqlite");
+    // Everything in the file, whose last page no request here reads.
+    assert!(study.service.platform.core.users().empty_log().await.unwrap());
+    let mut bytes = std::fs::read(&file).unwrap();
+    let end = bytes.len();
+    bytes[end - 100] ^= 1;
+    let written = std::os::unix::fs::FileExt::write_all_at(
+        &std::fs::OpenOptions::new().write(true).open(&file).unwrap(),
+        &bytes[end - 100..end - 99],
+        end as u64 - 100,
+    );
+    written.unwrap();
+    study.service.pass_ms(DAY_MS);
+    study.drain(&["scrub"]).await;
+    let state = upkeep.scrub_state().await.unwrap().unwrap();
+    assert_eq!((state.pass, state.ended_ms.is_some()), (1, true), "{state:?}");
+    let found = upkeep.damaged_rows().await.unwrap();
+    assert_eq!((found.stretches, found.example.as_deref()), (1, Some("users pages")), "{found:?}");
+    let (_, listed) = upkeep.verify_rows(|_| {}).await.unwrap();
+    assert!(listed.len() == 1 && listed[0].to_string().starts_with("the users database: page "), "{listed:?}");
+    drop(patient);
 }

@@ -6,7 +6,8 @@ use store::{DamagedLog, DatabaseFiles};
 /// The state of the files of each database, with its name.
 type Files = [(&'static str, DatabaseFiles)];
 
-/// Returns a line for each database that a changed bit can hide rows in, with what mends it.
+/// Returns a line for each database that a changed bit can hide rows in, and for each whose engine cannot check its
+/// indexes, with what mends it.
 pub(super) fn warnings(files: &Files) -> Vec<String> {
     let unprotected = files.iter().filter(|(_, files)| !files.have_page_checksums);
     let warning = |(database, files): &(&str, DatabaseFiles)| {
@@ -17,7 +18,10 @@ pub(super) fn warnings(files: &Files) -> Vec<String> {
         };
         format!("the {database} database has no page checksums, so a damaged page can hide rows: {mend}")
     };
-    unprotected.map(warning).collect()
+    let unchecked = files.iter().filter_map(|(database, files)| Some((database, files.cannot_check.as_ref()?)));
+    let unchecked = unchecked
+        .map(|(database, reason)| format!("--verify cannot check the indexes of the {database} database: {reason}"));
+    unprotected.map(warning).chain(unchecked).collect()
 }
 
 /// Returns a line for each damaged log that was kept.
@@ -57,7 +61,7 @@ mod tests {
     use super::*;
 
     fn files(have_page_checksums: bool, are_ours: bool, damaged_logs: Vec<DamagedLog>) -> DatabaseFiles {
-        DatabaseFiles { have_page_checksums, are_ours, damaged_logs }
+        DatabaseFiles { have_page_checksums, are_ours, damaged_logs, cannot_check: None }
     }
 
     #[test]
@@ -66,6 +70,9 @@ mod tests {
         assert!(found[0].contains("users") && found[0].contains("doctor --rewrite"), "{found:?}");
         assert!(found[1].contains("health") && found[1].contains("pg_checksums --enable"), "{found:?}");
         assert_eq!(warnings(&[("users", files(true, true, Vec::new()))]), [""; 0]);
+        let unchecked = DatabaseFiles { cannot_check: Some("no amcheck".to_owned()), ..files(true, false, Vec::new()) };
+        let found = warnings(&[("users", unchecked)]);
+        assert!(found.len() == 1 && found[0].contains("users") && found[0].contains("no amcheck"), "{found:?}");
     }
 
     #[test]

@@ -8,12 +8,16 @@ use vitals::registry::DataType;
 use vitals::summary::Section;
 use vitals::zone::{LocalDay, SECOND_US, ZoneRuns};
 
-use crate::ids::PatientId;
+use crate::contract::audit;
+use crate::contract::example_rows::{account, group, message, patient};
+use crate::contract::no_settings;
+use crate::ids::{AccountId, GroupCode, PatientId};
 use crate::segment::{SealedPeriod, UnsealedPeriod};
-use crate::{DerivationCommit, HealthChange, HealthDb, LatestChange, Profile, Sync, SyncOutcome};
+use crate::{DerivationCommit, HealthChange, HealthDb, LatestChange, Profile, Sync, SyncOutcome, UsersDb};
 
 /// Like the uuids of a real store.
-pub(super) const PATIENTS: [&str; 2] = ["2f7c1e0a-9d1b-4f52-8a35-0c54e6f1a001", "9b04d6c8-3c1e-4b7a-a2f0-77d1c2e5b002"];
+pub(in crate::contract) const PATIENTS: [&str; 2] =
+    ["2f7c1e0a-9d1b-4f52-8a35-0c54e6f1a001", "9b04d6c8-3c1e-4b7a-a2f0-77d1c2e5b002"];
 /// Midnight of the first day, µs: 2025-11-20.
 const FIRST_DAY_US: i64 = 1_763_596_800_000_000;
 const DAY: LocalDay = LocalDay(20_412);
@@ -68,7 +72,7 @@ pub(super) fn periods() -> impl Iterator<Item = UnsealedPeriod> {
 }
 
 /// Fills a store.
-pub(super) async fn make(health: &HealthDb) {
+pub(in crate::contract) async fn make(health: &HealthDb) {
     for name in PATIENTS {
         enrol(health, name).await;
         let waveform = |colour| rows(DataType::Ppg2, &[colour, 6], (FIRST_DAY_US + i64::from(colour), 40_000), 1_500);
@@ -91,6 +95,24 @@ pub(super) async fn make(health: &HealthDb) {
         }
         store(health, sync(name, MADE, vec![rows(DataType::Tests, &[3], (FIRST_DAY_US, MINUTE_US), 20)])).await;
         derive(health, name).await;
+    }
+}
+
+/// Persons, a study and its patients.
+pub(super) const PERSONS: [&str; 3] = ["ada", "bob", "hal"];
+pub(super) const STUDY: &str = "AAAAA";
+
+/// Fills a users database.
+pub(super) async fn make_users(users: &UsersDb) {
+    for name in PERSONS {
+        users.add_account(account(name)).await.expect("an account");
+    }
+    let owner = AccountId::new("uuid-ada");
+    users.add_group(group(STUDY, 1), &owner, audit(Vec::new(), 0)).await.expect("a group");
+    for number in 0..20 {
+        let new = patient(&format!("patient-{number}"));
+        let message = message(&format!("message-{number}"), number);
+        users.add_patient(new, &GroupCode::new(STUDY), message, no_settings()).await.expect("a patient");
     }
 }
 
