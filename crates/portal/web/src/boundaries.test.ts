@@ -273,7 +273,15 @@ test("of very many gaps the first are listed and the others counted", () => {
 });
 
 function bed(name: string, score: number | null): Row {
-  const news = { score, timestamp: 0, missing: [], low_quality: [], stale: [], colour: "none" as const, red_parameter: false };
+  const news = {
+    score,
+    timestamp: 0,
+    missing: [],
+    low_quality: [],
+    stale: [],
+    colour: "none" as const,
+    red_parameter: false,
+  };
   const none = {
     heart_rate: null,
     respiration_rate: null,

@@ -14,7 +14,16 @@ const NOW = Date.parse("2025-11-20T12:00:00Z");
 const MINUTE = 60_000;
 
 function news(score: number | null, more: Partial<NewsReading> = {}): NewsReading {
-  return { score, timestamp: NOW - MINUTE, missing: [], low_quality: [], stale: [], colour: "none", red_parameter: false, ...more };
+  return {
+    score,
+    timestamp: NOW - MINUTE,
+    missing: [],
+    low_quality: [],
+    stale: [],
+    colour: "none",
+    red_parameter: false,
+    ...more,
+  };
 }
 
 function row(name: string, more: Partial<Row> = {}): Row {
