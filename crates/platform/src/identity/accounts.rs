@@ -40,7 +40,7 @@ pub struct NewAccount {
     pub first_name: Option<String>,
     /// Family name.
     pub last_name: Option<String>,
-    /// Password. One is made up when there is none, which the owner has to replace before anything else.
+    /// Password; one is made up when there is none.
     pub password: Option<String>,
     /// Whether it begins with a subscription.
     pub subscription: SubscriptionStart,
@@ -57,20 +57,11 @@ pub struct NewApiKey {
     pub groups: Vec<GroupCode>,
 }
 
-impl Identity {
-    /// Returns a password that nobody guesses.
-    pub fn make_up_password(&self) -> String {
-        self.core.new_password()
-    }
-}
-
 #[boxed_futures]
 impl Identity {
     /// Creates an account; answers it and its password, which cannot be read again.
     pub async fn create_account(&self, new: NewAccount) -> Result<(Account, String)> {
         let email = clean_email(&new.email)?;
-        // Who creates the account may have chosen their own; what was made up and shown to somebody is nobody's.
-        let must_change_password = new.password.is_none();
         let password = new.password.unwrap_or_else(|| self.core.new_password());
         let own = OwnWords::of([Some(email.as_str()), new.first_name.as_deref(), new.last_name.as_deref()]);
         let password_hash = self.hash_new_password("password", &password, &own).await?;
@@ -83,7 +74,7 @@ impl Identity {
             first_name: new.first_name,
             last_name: new.last_name,
             password_hash,
-            must_change_password,
+            must_change_password: false,
             subscription_until_ms: match new.subscription {
                 SubscriptionStart::Active => Some(now_ms + FIRST_SUBSCRIPTION_DAYS * DAY_MS),
                 SubscriptionStart::None => None,

@@ -144,8 +144,7 @@ async fn account(platform: &Platform) -> Result<DemoAccount, Failure> {
         role: Role::Researcher,
         first_name: Some("Demo".to_owned()),
         last_name: Some("Researcher".to_owned()),
-        // Chosen here, so that a demonstration does not begin with the choice of another.
-        password: Some(platform.identity.make_up_password()),
+        password: None,
         subscription: SubscriptionStart::Active,
     };
     let (account, password) = match platform.identity.create_account(new).await {

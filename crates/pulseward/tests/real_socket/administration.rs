@@ -74,40 +74,6 @@ async fn a_password_is_set_and_replaced() {
 }
 
 #[tokio::test]
-async fn password_that_was_made_up_has_to_be_changed_first_and_one_that_was_given_not() {
-    let data = tempdir().unwrap();
-    let service = Service::start(data.path());
-    let client = reqwest::Client::new();
-    let login = async |body: Value| -> Value {
-        let answer = client.post(format!("{}/users/login", service.url)).json(&body).send().await.unwrap();
-        assert_eq!(answer.status(), 200, "{body}");
-        answer.json().await.unwrap()
-    };
-    let me = async |login: &Value| {
-        let request = client.get(format!("{}/users/me", service.url)).bearer_auth(login["token"].as_str().unwrap());
-        request.send().await.unwrap().status().as_u16()
-    };
-    let create = |email| ["create-account", "--email", email, "--role", "researcher"];
-    let made_up = admin(data.path(), &create("rita@study.example"));
-    let body = json!({"email": "rita@study.example", "password": made_up["password"]});
-    let first = login(body.clone()).await;
-    assert_eq!((&first["user"]["must_change_password"], me(&first).await), (&json!(true), 403));
-    let key = admin(data.path(), &["create-api-key", "--account", "rita@study.example"]);
-    let groups = client.get(format!("{}/integration/v1/groups", service.url));
-    let groups = groups.header("X-Api-Key", key["token"].as_str().unwrap()).send().await.unwrap();
-    assert_eq!(groups.status(), 200, "keys do not wait for it");
-    let mut changed = body;
-    changed["new_password"] = json!("chosen by rita alone");
-    let changed = login(changed).await;
-    assert_eq!((&changed["user"]["must_change_password"], me(&changed).await), (&json!(false), 200));
-
-    let given = [&create("omar@study.example")[..], &["--password", "chosen by omar alone"]].concat();
-    admin(data.path(), &given);
-    let given = login(json!({"email": "omar@study.example", "password": "chosen by omar alone"})).await;
-    assert_eq!((&given["user"]["must_change_password"], me(&given).await), (&json!(false), 200));
-}
-
-#[tokio::test]
 async fn second_factor_that_its_owner_has_lost_is_removed() {
     let data = tempdir().unwrap();
     let service = Service::start(data.path());

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::tempdir;
 use testkit::Postgres;
 
-use crate::harness::{PATIENT_PASSWORD, Patient, Researcher, Service, admin};
+use crate::harness::{Patient, Researcher, Service, admin};
 use crate::takeover::shared;
 
 const BROWSER: &str = "text/html,application/xhtml+xml,*/*;q=0.8";
@@ -20,9 +20,8 @@ pub async fn sign_in(data: &Path, url: &str, email: &str) -> String {
 
 /// The same on a store that more options name.
 async fn sign_in_with(data: &Path, store: &[&str], url: &str, email: &str) -> String {
-    let create = ["create-account", "--email", email, "--role", "researcher", "--password", PATIENT_PASSWORD];
-    admin(data, &[&create[..], store].concat());
-    let body = json!({"email": email, "password": PATIENT_PASSWORD});
+    let account = admin(data, &[&["create-account", "--email", email, "--role", "researcher"], store].concat());
+    let body = json!({"email": email, "password": account["password"]});
     let answer = Client::new().post(format!("{url}/portal/session")).json(&body).send().await.unwrap();
     assert_eq!(answer.status(), 200);
     answer.headers()["set-cookie"].to_str().unwrap().to_owned()
