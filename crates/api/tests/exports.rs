@@ -205,8 +205,7 @@ async fn the_same_data_give_the_same_bytes_whatever_was_sealed_when() {
 #[tokio::test]
 async fn zones_are_kept_as_the_tables_spell_them() {
     let study = Study::begin().await;
-    let body =
-        json!({"time_zone": "america/new_york", "data": {"sleep": {"timestamp": [MIDNIGHT_MS], "sleep_state": [3]}}});
+    let body = json!({"time_zone": "america/new_york", "data": {"sleep": {"timestamp": [MIDNIGHT_MS + 43_200_000], "sleep_state": [3]}}});
     study.story.post_as("/health/v1/sync", &study.patient.health_token, body).await.ok();
     let unknown = json!({"time_zone": "Etc/Unknown", "data": {}});
     let refused = study.story.post_as("/health/v1/sync", &study.patient.health_token, unknown).await;
