@@ -203,6 +203,10 @@ impl Upkeep {
             Err(error) if error.is_damage() => return Ok(()),
             state => state?.map_or(0, |state| state.pass) + 1,
         };
+        match health.age_findings(number).await {
+            Err(error) if error.is_damage() => {}
+            aged => aged?,
+        }
         health.note_findings(number, found, self.core.now_ms()).await?;
         match health.forget_findings(number, self.core.now_ms()).await {
             Err(error) if error.is_damage() => Ok(()),

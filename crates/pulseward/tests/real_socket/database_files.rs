@@ -187,7 +187,8 @@ async fn damaged_pages_are_named_with_all_else_and_shown_until_they_are_right() 
     assert!(service.wait().success());
     bring_back("users.db");
     assert_eq!(doctor(data.path(), &["--verify"]).0, Some(0));
-    assert_eq!(doctor(data.path(), &[]).0, Some(0), "it is right again");
+    let (status, report) = doctor(data.path(), &[]);
+    assert_eq!(status, Some(0), "it is right again: {report}");
 }
 
 async fn reqwest_json(url: &str) -> (u16, Value) {

@@ -112,6 +112,7 @@ sql! {
     NOT_FOUND_AGAIN = concat!("SELECT ", noted_columns!(), " FROM damaged_row
         WHERE pass < $1 AND EXISTS (SELECT 1 FROM patient WHERE uuid = damaged_row.patient)");
     FORGET = "DELETE FROM damaged_row WHERE pass < $1";
+    AGE = "UPDATE damaged_row SET pass = $1 WHERE pass > $1";
     COUNT = concat!("SELECT ", count_columns!(), " FROM damaged_row");
 }
 
@@ -170,6 +171,12 @@ impl HealthDb {
             tx.put(SAVE, &[pass, stage, position, begun_ms, ended_ms, files, rows, bytes]).await
         };
         self.db.write(save).await
+    }
+
+    /// Lets all that is noted count as found before a pass: another look at everything may have had the same number.
+    pub async fn age_findings(&self, pass: i64) -> Result<()> {
+        let before = pass - 1;
+        self.db.write(async move |tx| tx.put(AGE, &[&before]).await).await
     }
 
     /// Forgets what earlier passes than one have found and this one, which has ended, did not find any more. Patients get an

@@ -205,8 +205,8 @@ impl BodySeed<'_> {
                     battery_level = Some(level);
                 }
                 _ => {
-                    let message = format!("is not a field of a device{}", meant(&name, FIELDS_OF_DEVICE.into_iter()));
-                    return Err(self.place.fail(place, &message));
+                    let message = format!("has no field {name}{}", meant(&name, FIELDS_OF_DEVICE.into_iter()));
+                    return Err(self.place.fail("device", &message));
                 }
             }
         }
