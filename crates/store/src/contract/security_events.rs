@@ -220,7 +220,10 @@ enum First {
 }
 
 async fn event_that_waits_for_an_erasure_finds_it(stores: Stores) {
-    assert_eq!(left_after(&stores, First::Erasure).await, (0, vec![(false, false, false); 2]));
+    let (found, left) = left_after(&stores, First::Erasure).await;
+    assert_eq!(left, vec![(false, false, false); 2]);
+    // On a slow machine the erasure gives up waiting for the head, and comes again behind the event.
+    assert!(found == 0 || found == 2 && !stores.users.db.is_sqlite(), "{found}");
 }
 
 async fn erasure_that_waits_for_an_event_finds_it(stores: Stores) {
