@@ -41,14 +41,11 @@ impl HttpBody for StrangersBody {
         if proof.is_set() {
             return Pin::new(body).poll_frame(context);
         }
-        let reading = match reading {
-            Some(reading) => reading,
-            None => {
-                let Some(new) = proof.begin_body(bodies) else {
-                    return Poll::Ready(Some(Err(axum::Error::new(NoPlace::Left))));
-                };
-                reading.insert(new)
-            }
+        if reading.is_none() {
+            *reading = proof.begin_body(bodies);
+        }
+        let Some(reading) = reading else {
+            return Poll::Ready(Some(Err(axum::Error::new(NoPlace::Left))));
         };
         let polled = Pin::new(&mut *body).poll_frame(context);
         match &polled {

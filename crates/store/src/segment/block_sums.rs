@@ -198,9 +198,11 @@ mod tests {
     fn lots_hold_every_block_once_and_whole() {
         let sums = BlockSums { block_bytes: 10, covered: 95, sums: "" };
         let lots = sums.in_lots(vec![0..10, 30..95], 25);
-        assert_eq!(lots, [vec![0..10, 30..50], vec![50..80], vec![80..95]]);
+        let ends: Vec<Vec<(u64, u64)>> =
+            lots.iter().map(|lot| lot.iter().map(|range| (range.start, range.end)).collect()).collect();
+        assert_eq!(ends, [vec![(0, 10), (30, 50)], vec![(50, 80)], vec![(80, 95)]]);
         assert!(lots.concat().iter().all(|range| range.start % 10 == 0));
-        assert_eq!(sums.in_lots(Vec::new(), 25), [vec![0..0]; 0]);
+        assert!(sums.in_lots(Vec::new(), 25).is_empty());
     }
 
     fn bytes(length: u64) -> Vec<u8> {
