@@ -168,7 +168,7 @@ async fn answered<F: Future<Output = Answer>>(waiting: &mut FuturesUnordered<F>)
             assert_eq!(answer.error(), (408, "timeout"));
             answers.push(answer);
         }
-        tokio::task::yield_now().await;
+        runtime::yield_now().await;
     }
     answers
 }

@@ -101,7 +101,7 @@ async fn body_that_does_not_say_its_length_is_held_to_the_time_of_a_small_one() 
         let length = reading.read(&mut answer).await.unwrap_or(0);
         (String::from_utf8_lossy(&answer[..length]).into_owned(), begin.elapsed())
     };
-    let (_, (answer, took)) = tokio::join!(feeding, reading);
+    let ((), (answer, took)) = tokio::join!(feeding, reading);
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
     assert_eq!(took.as_secs(), PATIENCE.body.as_secs());
 }
