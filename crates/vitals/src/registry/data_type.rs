@@ -107,7 +107,7 @@ impl DataType {
         self.declaration().channel.of_cells(cells)
     }
 
-    /// Returns the cell of a column that means "no value" in a channel, as well as [`NULL`]; [`NULL`] itself where every value
+    /// Returns the cell of a column that means "no value" in a channel, as well as `NULL`; `NULL` itself where every value
     /// is one. What a test measured decides which value of it is none.
     pub fn no_value_cell(self, column: &Column, channel: Channel) -> i32 {
         let is_measured = column.name == MEASURED && self.declaration().channel == ChannelRule::TestKind;
