@@ -1,9 +1,9 @@
 //! Rows that differ from their checksums: nothing reads them as if they were sound, and nothing takes them over.
 
-use vitals::block::Block;
+use vitals::block::{Block, Cells};
 use vitals::derivation::Output;
-use vitals::registry::DataType;
-use vitals::zone::{LocalDay, SECOND_US};
+use vitals::registry::{Channel, DataType};
+use vitals::zone::{LocalDay, SECOND_US, ZoneRuns};
 
 use super::folds::{claim_of, enrol, nothing, section, slots};
 use super::{Stores, activity_row, on_both_engines};
@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::health::{Counts, DamageTarget, Walk, WalkPosition};
 use crate::ids::PatientId;
 use crate::segment::{SealedPeriod, UnsealedPeriod};
-use crate::{DerivationCommit, HealthDb, StoreError, Sync, SyncOutcome};
+use crate::{DerivationCommit, HealthDb, InputRange, StoreError, Sync, SyncOutcome};
 
 const NOON_MS: i64 = 1_763_640_000_000;
 const LATER_MS: i64 = NOON_MS + 40 * 86_400_000;
@@ -24,6 +24,7 @@ on_both_engines! {
     chunk_that_is_missing_is_damage
     damaged_chunk_is_neither_merged_nor_sealed
     rows_over_damaged_ones_are_stored_and_counted_when_they_are_back
+    derivation_reads_no_waveform_that_is_not_compared_yet
     damaged_derived_values_are_found_wherever_they_are_read
     walks_find_every_damaged_row_and_go_on
     rows_of_before_checksums_are_read
@@ -31,6 +32,15 @@ on_both_engines! {
 
 fn ada() -> PatientId {
     PatientId::new("ada")
+}
+
+/// Two samples of movement.
+fn movement() -> Block {
+    let mut block = Block::empty(DataType::Acc, Channel::default());
+    block.times_us = vec![NOON_MS * 1000, NOON_MS * 1000 + 40_000];
+    block.columns.fill(Cells::Values(vec![10, 20]));
+    block.zones = ZoneRuns::constant("UTC".into(), 2);
+    block
 }
 
 async fn run(health: &HealthDb, text: &'static str) -> u64 {
@@ -153,6 +163,30 @@ async fn rows_over_damaged_ones_are_stored_and_counted_when_they_are_back(stores
     assert_eq!(counted.expect("counts"), [(DataType::Activity, 4)]);
     let due = health.due_of(&ada(), LATER_MS).await.expect("marks");
     assert!(due.iter().any(|range| range.arrival == 0), "{due:?}");
+}
+
+/// Some of its samples can be copies of stored ones at another time.
+async fn derivation_reads_no_waveform_that_is_not_compared_yet(stores: Stores) {
+    enrol(&stores, "ada").await;
+    let health = &stores.health;
+    let sync = || Sync { patient: ada(), received_ms: NOON_MS, id: None, device: None, blocks: vec![movement()] };
+    health.store_sync(sync()).await.expect("stored");
+    health.damage(&ada(), DamageTarget::Chunks).await.expect("damaged");
+    health.store_sync(sync()).await.expect("stored");
+    run(health, "UPDATE chunk SET sum = sum - 1 WHERE arrival = 1").await;
+    let wanted = InputRange {
+        outputs: [].into(),
+        news_ms: (NOON_MS, NOON_MS),
+        types: vec![DataType::Acc],
+        rows_us: (NOON_MS * 1000, NOON_MS * 1000 + SECOND_US),
+        waveforms_us: (NOON_MS * 1000, NOON_MS * 1000 + SECOND_US),
+    };
+    let read = async || health.derivation_inputs(&ada(), wanted.clone()).await.expect("an answer").rows;
+    let noted = health.unverified_rows(9).await.expect("notes");
+    assert_eq!((noted.len(), read().await), (1, [].into()), "the caller asks for them by themselves, and is refused");
+    assert!(health.verify_rows(&noted[0], LATER_MS).await.expect("verified"));
+    let rows: usize = read().await[&DataType::Acc].iter().map(Block::rows).sum();
+    assert_eq!(rows, 2, "once it was compared");
 }
 
 async fn damaged_derived_values_are_found_wherever_they_are_read(stores: Stores) {

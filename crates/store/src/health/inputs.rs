@@ -109,7 +109,9 @@ sql! {
             WHERE patient = $1 AND data_type IN (", wanted_types!(), ") AND last_us >= $28 AND last_us < $29
             GROUP BY data_type
         UNION ALL SELECT -2, data_type, 0, 0, 0, 0, 0, 0, CAST(NULL AS BYTEA) FROM segment
-            WHERE patient = $1 AND data_type IN (", wanted_types!(), ") AND last_us >= $25 AND first_us <= $27");
+            WHERE patient = $1 AND data_type IN (", wanted_types!(), ") AND last_us >= $25 AND first_us <= $27
+        UNION ALL SELECT -2, data_type, 0, 0, 0, 0, 0, 0, CAST(NULL AS BYTEA) FROM unverified
+            WHERE patient = $1 AND data_type IN (", wanted_types!(), ") AND last_us >= $28 AND first_us < $29");
 }
 
 /// Who a patient is for the formulas, and what is dirty.
@@ -323,7 +325,7 @@ async fn inputs(tx: &Tx<'_>, patient: &PatientId, wanted: &InputRange) -> Result
     params.extend(types.iter().chain(&waveforms).map(|number| number as &dyn Param));
     let mut counted: BTreeMap<i64, Counted> = BTreeMap::new();
     let mut inputs = DerivationInputs::default();
-    let (mut chunks, mut sealed) = (Vec::new(), Vec::new());
+    let (mut chunks, mut by_themselves) = (Vec::new(), Vec::new());
     // By position, as in `start`.
     let read = |row: &Row<'_>| {
         match row.get::<i64>(0)? {
@@ -333,7 +335,7 @@ async fn inputs(tx: &Tx<'_>, patient: &PatientId, wanted: &InputRange) -> Result
                     chunks.push(StoredChunk::read(data_type, &mut Columns::after(row, 2))?);
                 }
             }
-            -2 => sealed.push(row.get::<i64>(1)?),
+            -2 => by_themselves.push(row.get::<i64>(1)?),
             -4 => {
                 let of_type = counted.entry(row.get(1)?).or_default();
                 (of_type.expected, of_type.unknown) = (row.get(2)?, row.get(3)?);
@@ -349,9 +351,9 @@ async fn inputs(tx: &Tx<'_>, patient: &PatientId, wanted: &InputRange) -> Result
     };
     tx.query(AROUND, &params, read).await?;
     chunks.sort_by_key(|chunk| chunk.key.arrival);
-    // Rows of a sealed period lie in an object, which is not read within a statement; the caller reads such types by
-    // `rows`.
-    for data_type in wanted.types.iter().filter(|data_type| !sealed.contains(&data_type.number())) {
+    // Rows of a sealed period lie in an object, which is not read within a statement, and rows that are not compared yet may
+    // be none to read; the caller asks for such types by `rows`.
+    for data_type in wanted.types.iter().filter(|data_type| !by_themselves.contains(&data_type.number())) {
         let (from_us, to_us) = wanted.rows_of(*data_type);
         judge(*data_type, wanted.rows_us, counted.get(&data_type.number()).copied().unwrap_or_default())?;
         let of_type: Vec<&StoredChunk> = chunks.iter().filter(|chunk| chunk.data_type == *data_type).collect();
