@@ -114,8 +114,8 @@ async fn a_bracelet_has_one_wearer(stores: Stores) {
     let here = Completion::Here(audit(Vec::new(), 0));
     assert!(!stores.users.change_bracelet(idle.clone(), here).await.expect("an answer"));
     let worn = Bracelet { worn_by: Some(PatientId::new("uuid-grace")), ..idle };
-    let owed = Completion::Owed(Box::new(device("c1", "grace")));
-    assert!(stores.users.change_bracelet(worn.clone(), owed).await.expect("an answer"));
+    let enqueued = Completion::Enqueued(Box::new(device("c1", "grace")));
+    assert!(stores.users.change_bracelet(worn.clone(), enqueued).await.expect("an answer"));
     assert_eq!(
         stores.users.bracelet(&SerialNumber::new("s1"), &AccountId::new("uuid-ada"), None).await.expect("an answer"),
         Some((worn, true))

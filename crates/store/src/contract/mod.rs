@@ -21,6 +21,7 @@ mod folds;
 mod followers;
 mod groups;
 mod health;
+mod held_head;
 mod jobs;
 mod messages;
 mod nodes;
