@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use rusqlite::Connection;
 use tempfile::{TempDir, tempdir};
 
-use super::{GROUP_TIME, READERS};
+use super::READERS;
+use super::writer::GROUP_TIME;
 use crate::engine::{Address, Db, Engine, Limits, Migrations, Tx, Work};
 use crate::error::{Result, StoreError};
 
