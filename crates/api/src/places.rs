@@ -10,13 +10,14 @@
 //! - **Bodies** ([`bodies::Bodies`]): from the first look at a body on. Such a place can be taken back.
 
 pub(crate) mod bodies;
+pub(crate) mod counts;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use runtime::HashMap;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use bodies::{Bodies, BodyPlace};
+use counts::Counts;
 
 /// The part of all places that heads of strangers have together, which bodies of strangers have as well, and the one that
 /// either have of one address.
@@ -41,7 +42,7 @@ struct Heads {
 #[derive(Default)]
 struct Held {
     all: usize,
-    by_address: HashMap<u64, usize>,
+    by_address: Counts<u64>,
 }
 
 /// A place of a head, given back when this is dropped.
@@ -97,12 +98,11 @@ impl Places {
 
     fn head(&self, address: u64) -> Option<HeadPlace> {
         let mut held = self.heads.held();
-        let of_address = held.by_address.get(&address).copied().unwrap_or(0);
-        if held.all >= self.heads.most || of_address >= self.heads.most_of_address {
+        if held.all >= self.heads.most || held.by_address.of(address) >= self.heads.most_of_address {
             return None;
         }
         held.all += 1;
-        held.by_address.insert(address, of_address + 1);
+        held.by_address.add(address);
         Some(HeadPlace { heads: self.heads.clone(), address })
     }
 
@@ -127,11 +127,7 @@ impl Drop for HeadPlace {
     fn drop(&mut self) {
         let mut held = self.heads.held();
         held.all -= 1;
-        // An address that holds nothing leaves nothing behind: there are more of them than memory.
-        match held.by_address.get_mut(&self.address) {
-            Some(of_address) if *of_address > 1 => *of_address -= 1,
-            _ => drop(held.by_address.remove(&self.address)),
-        }
+        held.by_address.take(self.address);
     }
 }
 

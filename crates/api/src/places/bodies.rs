@@ -14,6 +14,7 @@ use futures::future::Fuse;
 use runtime::{HashMap, Instant};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use super::counts::Counts;
 use crate::body::rejection::LEAST_RATE;
 
 /// The places. Clones share them.
@@ -29,7 +30,7 @@ struct Held {
     /// Number of the next body.
     next: u64,
     bodies: HashMap<u64, Body>,
-    by_address: HashMap<u64, usize>,
+    by_address: Counts<u64>,
 }
 
 /// A body under way, or what is made of one that has come.
@@ -73,7 +74,7 @@ impl Bodies {
     /// keeps the request's place among all. `None` when those that hold them have all come whole.
     pub(crate) fn enter(&self, address: u64, permit: Option<OwnedSemaphorePermit>) -> Option<(BodyPlace, Reading)> {
         let mut held = self.held();
-        if held.by_address.get(&address).is_some_and(|of_address| *of_address >= self.most_of_address) {
+        if held.by_address.of(address) >= self.most_of_address {
             held.give_one_up(Some(address))?;
         } else if held.bodies.len() >= self.most {
             held.give_one_up(None)?;
@@ -84,7 +85,7 @@ impl Bodies {
         held.next += 1;
         held.bodies
             .insert(number, Body { address, began: Instant::now(), progress: progress.clone(), permit, give_up });
-        *held.by_address.entry(address).or_default() += 1;
+        held.by_address.add(address);
         Some((BodyPlace { bodies: self.clone(), number }, Reading { progress, given_up: given_up.fuse() }))
     }
 
@@ -112,22 +113,19 @@ impl Held {
         if candidates.iter().any(|(.., behind)| is_late(*behind)) {
             candidates.retain(|(.., behind)| is_late(*behind));
         }
-        let mut of_address: HashMap<u64, usize> = HashMap::default();
+        let mut of_address = Counts::default();
         for (_, address, _) in &candidates {
-            *of_address.entry(*address).or_default() += 1;
+            of_address.add(*address);
         }
         // The number last, so that the choice is the same in each run.
-        let slowest = candidates.iter().max_by_key(|(number, address, behind)| (of_address[address], *behind, !number));
+        let slowest =
+            candidates.iter().max_by_key(|(number, address, behind)| (of_address.of(*address), *behind, !number));
         slowest.map(|(number, ..)| *number)
     }
 
     fn remove(&mut self, number: u64) -> Option<Body> {
         let body = self.bodies.remove(&number)?;
-        match self.by_address.get_mut(&body.address) {
-            Some(of_address) if *of_address > 1 => *of_address -= 1,
-            // Not kept at nothing: there are more addresses than memory.
-            _ => drop(self.by_address.remove(&body.address)),
-        }
+        self.by_address.take(body.address);
         Some(body)
     }
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use api::neighbourhood;
+use api::{Counts, neighbourhood};
 use runtime::{HashMap, Instant};
 use tokio::sync::oneshot;
 
@@ -34,7 +34,7 @@ struct Open {
     /// Number of the next connection.
     next: u64,
     connections: HashMap<u64, Entry>,
-    by_address: HashMap<IpAddr, usize>,
+    by_address: Counts<IpAddr>,
 }
 
 struct Entry {
@@ -68,13 +68,13 @@ impl Crowd {
         let (close, closed) = oneshot::channel();
         let requests = Arc::new(AtomicUsize::new(0));
         let mut open = self.open();
-        if open.by_address.get(&address).is_some_and(|of_address| *of_address >= self.most) {
+        if open.by_address.of(address) >= self.most {
             open.close_one(|entry| entry.address == address && entry.began.elapsed() >= OPEN_FOR_LONG)?;
         }
         let number = open.next;
         open.next += 1;
         open.connections.insert(number, Entry { address, began: Instant::now(), requests: requests.clone(), close });
-        *open.by_address.entry(address).or_default() += 1;
+        open.by_address.add(address);
         Some((Stranger { crowd: self.clone(), number, requests }, closed))
     }
 
@@ -93,7 +93,7 @@ impl Open {
     fn close_one(&mut self, may_close: impl Fn(&Entry) -> bool) -> Option<()> {
         let order = |(number, entry): &(&u64, &Entry)| {
             let is_idle = entry.requests.load(Ordering::Relaxed) == 0;
-            (self.by_address.get(&entry.address).copied(), is_idle, Reverse(**number))
+            (self.by_address.of(entry.address), is_idle, Reverse(**number))
         };
         let candidates = self.connections.iter().filter(|(_, entry)| may_close(entry));
         let number = candidates.max_by_key(order).map(|(number, _)| *number)?;
@@ -104,11 +104,7 @@ impl Open {
 
     fn remove(&mut self, number: u64) -> Option<Entry> {
         let entry = self.connections.remove(&number)?;
-        match self.by_address.get_mut(&entry.address) {
-            Some(of_address) if *of_address > 1 => *of_address -= 1,
-            // Not kept at nothing: an attacker has more addresses than this has memory.
-            _ => drop(self.by_address.remove(&entry.address)),
-        }
+        self.by_address.take(entry.address);
         Some(entry)
     }
 }
