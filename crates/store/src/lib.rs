@@ -71,7 +71,7 @@ pub use names::{
 };
 pub use objects::{
     ByteRange, CHECKPOINTS, Digest, LARGEST_CHECKPOINT, ListedObject, ObjectRead, Objects, S3Address, STORE_ID, Upload,
-    checkpoint_name,
+    checkpoint_path, number_of_checkpoint,
 };
 pub use refresh::{Refreshed, Successor};
 pub use security_event::NewSecurityEvent;

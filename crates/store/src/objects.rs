@@ -12,7 +12,7 @@ mod store;
 mod sweep;
 mod upload;
 
-pub use checkpoints::{CHECKPOINTS, LARGEST_CHECKPOINT, checkpoint_name};
+pub use checkpoints::{CHECKPOINTS, LARGEST_CHECKPOINT, checkpoint_path, number_of_checkpoint};
 pub use identity::STORE_ID;
 pub(crate) use read::hexadecimal;
 pub use read::{ByteRange, Digest, ObjectRead};

@@ -70,7 +70,8 @@ pub(crate) fn meant<'known>(name: &str, known: impl Iterator<Item = &'known str>
     }
 }
 
-fn shortened(name: &str) -> String {
+/// Returns as much of a name as is repeated.
+pub(crate) fn shortened(name: &str) -> String {
     name.chars().take(LONGEST_NAME).collect()
 }
 

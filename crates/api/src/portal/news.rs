@@ -83,7 +83,9 @@ impl From<NewsEntry> for NewsHistoryEntry {
 }
 
 /// Returns the history of a patient's NEWS. An entry is made when a sub-score, the total or the set of missing parts
-/// changes. At most 400 days; a later end, such as 9999-12-31, is brought to the longest range.
+/// changes.
+///
+/// At most 400 days; a later end, such as 9999-12-31, is brought to the longest range.
 #[utoipa::path(get, path = "/patients/{uuid}/news", tag = "portal",
     params(("uuid" = String, Path), ("from" = i64, Query), ("to" = i64, Query)),
     security(("portal_cookie" = [])),

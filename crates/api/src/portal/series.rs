@@ -128,8 +128,10 @@ impl From<Gap> for GapBody {
 }
 
 /// Series for a chart: the exact lowest and highest value of each bucket of time, or the rows themselves where there are
-/// no more of them than points. Values that mean "no value" are left out. At most 400 days; a later end, such as
-/// 9999-12-31, is brought to the longest range.
+/// no more of them than points.
+///
+/// Values that mean "no value" are left out. At most 400 days; a later end, such as 9999-12-31, is brought to the longest
+/// range.
 #[utoipa::path(get, path = "/patients/{uuid}/series", tag = "portal", params(("uuid" = String, Path),
         ("from" = i64, Query), ("to" = i64, Query), ("points" = Option<i64>, Query), ("series[]" = Vec<String>, Query)),
     security(("portal_cookie" = [])),

@@ -157,9 +157,9 @@ impl People {
             // Nobody's bracelet is in the users database alone; of a worn one the health database shows the device.
             let completion = match &bracelet.worn_by {
                 None => Completion::Here(self.core.audit(vec![entry])),
-                Some(patient) => {
-                    Completion::Owed(Box::new(self.message(device_of(patient, &bracelet, self.core.now_ms()), entry)))
-                }
+                Some(patient) => Completion::Enqueued(Box::new(
+                    self.message(device_of(patient, &bracelet, self.core.now_ms()), entry),
+                )),
             };
             // False when it has changed hands since it was read: then the other form of completion is needed.
             if self.core.users().change_bracelet(bracelet.clone(), completion).await? {

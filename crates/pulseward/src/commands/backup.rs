@@ -15,7 +15,7 @@ use clap::{ArgMatches, Args};
 use platform::Platform;
 use serde_json::{Value, json};
 use store::backup::{Database, DatabaseCopy, copy_databases, count_patients, last_audit_number};
-use store::{Address, CHECKPOINTS, HoldId, ObjectFault, checkpoint_name};
+use store::{Address, CHECKPOINTS, HoldId, ObjectFault, checkpoint_path};
 
 use self::manifest::{CopiedDatabase, FORMAT, FileList, ListedFile, Manifest};
 use self::objects::{Amount, Contents, ERASED};
@@ -224,7 +224,7 @@ impl Making<'_> {
             let last = last_audit_number(database_file(self.folder, Database::Users)).await?;
             let mut checkpoints = self.platform.upkeep.objects_in(CHECKPOINTS).await?;
             // Those of later entries do not belong to the log in the backup.
-            checkpoints.retain(|object| object.path <= format!("{CHECKPOINTS}/{}", checkpoint_name(last)));
+            checkpoints.retain(|object| object.path <= checkpoint_path(last));
             contents.link_unnamed(source, &checkpoints)?;
         }
         let amount = contents.amount;

@@ -14,22 +14,27 @@ const SET_ASIDE: &str = "audit/set-aside";
 /// A checkpoint has some hundred bytes; what is much larger is none.
 pub const LARGEST_CHECKPOINT: u64 = 4096;
 
-/// Returns the name of the checkpoint of an entry, below [`CHECKPOINTS`].
-pub fn checkpoint_name(number: i64) -> String {
+/// Returns the path of the checkpoint of an entry.
+pub fn checkpoint_path(number: i64) -> String {
     // Their order by name is that by number.
-    format!("{number:012}.json")
+    format!("{CHECKPOINTS}/{number:012}.json")
+}
+
+/// Returns the number of the entry whose checkpoint lies at a path; none for a path of another object.
+pub fn number_of_checkpoint(path: &str) -> Option<i64> {
+    path.strip_prefix(CHECKPOINTS)?.strip_prefix('/')?.strip_suffix(".json")?.parse().ok()
 }
 
 #[boxed_futures]
 impl Objects {
     /// Returns whether there is a checkpoint of an entry.
     pub async fn has_checkpoint(&self, number: i64) -> Result<bool> {
-        Ok(self.size(&path_of(number)).await?.is_some())
+        Ok(self.size(&checkpoint_path(number)).await?.is_some())
     }
 
     /// Writes the checkpoint of an entry.
     pub async fn put_checkpoint(&self, number: i64, text: String) -> Result<()> {
-        self.store.put(&location(&path_of(number))?, PutPayload::from(text)).await?;
+        self.store.put(&location(&checkpoint_path(number))?, PutPayload::from(text)).await?;
         Ok(())
     }
 
@@ -67,8 +72,4 @@ impl Objects {
         self.store.put(&location(&format!("{SET_ASIDE}/{at_ms}{name}"))?, PutPayload::from(bytes)).await?;
         self.delete(path).await
     }
-}
-
-fn path_of(number: i64) -> String {
-    format!("{CHECKPOINTS}/{}", checkpoint_name(number))
 }

@@ -98,7 +98,7 @@ pub enum Completion {
     /// It ends here, with these entries.
     Here(Audit),
     /// It enqueues a change for the health database, because the bracelet is worn.
-    Owed(Box<HealthMessage>),
+    Enqueued(Box<HealthMessage>),
 }
 
 #[boxed_futures]
@@ -169,7 +169,7 @@ impl UsersDb {
             }
             match &completion {
                 Completion::Here(audit) => audit.append(tx).await?,
-                Completion::Owed(message) => message.enqueue(tx).await?,
+                Completion::Enqueued(message) => message.enqueue(tx).await?,
             }
             Ok(true)
         })

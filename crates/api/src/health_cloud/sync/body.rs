@@ -24,7 +24,7 @@ pub(crate) use place::BodyError;
 use place::Place;
 
 use super::columns::RowsSeed;
-use crate::body::unknown::meant;
+use crate::body::unknown::{meant, shortened};
 use crate::body::{place_of, with_f64_numbers, without_mark};
 use crate::load::Room;
 use store::SerialNumber;
@@ -205,7 +205,8 @@ impl BodySeed<'_> {
                     battery_level = Some(level);
                 }
                 _ => {
-                    let message = format!("has no field {name}{}", meant(&name, FIELDS_OF_DEVICE.into_iter()));
+                    let meant = meant(&name, FIELDS_OF_DEVICE.into_iter());
+                    let message = format!("has no field {}{meant}", shortened(&name));
                     return Err(self.place.fail("device", &message));
                 }
             }

@@ -1,7 +1,7 @@
 //! The newest checkpoint, by a listing of the objects.
 
 use boxed_futures::boxed_futures;
-use store::CHECKPOINTS;
+use store::number_of_checkpoint;
 
 use crate::core::error::Result;
 use crate::upkeep::Upkeep;
@@ -24,7 +24,7 @@ impl Upkeep {
     pub async fn newest_checkpoint(&self) -> Result<NewestCheckpoint> {
         let end = self.audit_end().await?;
         let listed = self.core.objects().checkpoints().await?;
-        let newest = listed.last().and_then(|object| Some((number_of(&object.path)?, object.modified_ms)));
+        let newest = listed.last().and_then(|object| Some((number_of_checkpoint(&object.path)?, object.modified_ms)));
         // Without any, the first entry has waited since the log was sealed at most.
         let (signed, since_ms) = match (newest, end.seal) {
             (Some(newest), _) => newest,
@@ -34,8 +34,4 @@ impl Upkeep {
         let is_overdue = end.number > signed && self.core.now_ms() - since_ms > OVERDUE_MS;
         Ok(NewestCheckpoint { newest, is_overdue })
     }
-}
-
-fn number_of(path: &str) -> Option<i64> {
-    path.strip_prefix(CHECKPOINTS)?.strip_prefix('/')?.strip_suffix(".json")?.parse().ok()
 }

@@ -2,7 +2,7 @@
 
 use boxed_futures::boxed_futures;
 use futures::stream::{self, StreamExt as _};
-use store::{AuditEnd, CHECKPOINTS, KnownEntry, SealState, StoreError, checkpoint_name};
+use store::{AuditEnd, KnownEntry, SealState, StoreError, checkpoint_path};
 
 use super::checkpoint::key_id;
 use super::judge::{CheckpointFault, Judge};
@@ -160,7 +160,7 @@ impl Upkeep {
             // What holds up to the checkpoint before is known; of what follows, something is another entry.
             let from = if fault == CheckpointFault::Missing { verdict.entries } else { last_agreed } + 1;
             first_broken = Some(first_broken.map_or(from, |broken| broken.min(from)));
-            let name = signed.name.map_or_else(|| path_of(number), String::from);
+            let name = signed.name.map_or_else(|| checkpoint_path(number), String::from);
             collected.of(signed.source).blame(name, fault);
         }
         if verdict.end.state != SealState::Sealed {
@@ -185,7 +185,7 @@ impl Collected {
         let read = self.judge.read(bytes);
         let compared = self.of(source);
         match read {
-            Ok((entry, _)) if source == Source::Stored && name != path_of(entry.number) => {
+            Ok((entry, _)) if source == Source::Stored && name != checkpoint_path(entry.number) => {
                 // A copy under another number would be taken for one that is gone.
                 compared.blame(name, CheckpointFault::Unreadable);
             }
@@ -210,8 +210,4 @@ impl ComparedCheckpoints {
             self.faults.push((name, fault));
         }
     }
-}
-
-fn path_of(number: i64) -> String {
-    format!("{CHECKPOINTS}/{}", checkpoint_name(number))
 }
