@@ -167,8 +167,13 @@ fn changes(view: &View, edit: &Edit) -> Computed<BTreeMap<i64, Option<NewsEntry>
 
 /// Returns the newest entry once an edit is made; `None` when there is none.
 fn newest_after(view: &View, edit: &Edit) -> Computed<Option<NewsEntry>> {
-    let written = edit.put.values().next_back().copied();
-    let mut stored = entry_before(view, i64::MAX)?;
+    newest_to(view, edit, i64::MAX - 1)
+}
+
+/// Returns the newest entry up to a time, ms, once an edit is made.
+fn newest_to(view: &View, edit: &Edit, to_ms: i64) -> Computed<Option<NewsEntry>> {
+    let written = edit.put.range(..=to_ms).next_back().map(|(_, entry)| *entry);
+    let mut stored = entry_before(view, to_ms + 1)?;
     // What this batch removes is still stored, and must not count as the newest.
     while let Some(entry) = stored.filter(|entry| edit.removes(entry.time_ms)) {
         stored = entry_before(view, entry.time_ms)?;
@@ -215,10 +220,15 @@ struct Evaluation<'view> {
 impl Evaluation<'_> {
     fn interval(&mut self, windows: &Windows, blocks: &[Block], next_start: Option<i64>) -> Computed {
         let (start, end) = (windows.start.max(self.whole_from), windows.end);
-        if start >= end || start * WINDOW_US > self.view.not_after_us {
+        if start >= end {
             return Ok(());
         }
         let start_ms = start * WINDOW_MS;
+        if start * WINDOW_US > self.view.not_after_us {
+            // Entries are here only from a clock that was ahead and is right again: they come back in their time.
+            self.edit.removed.push((start_ms, end * WINDOW_MS - 1));
+            return Ok(());
+        }
         let stored = entry_before(self.view, start_ms)?;
         let previous = later(self.last, stored.filter(|entry| !self.edit.removes(entry.time_ms)));
         let known = self.view.days.newest(&(start - LOOK_BACK_WINDOWS..start))?;
@@ -293,7 +303,8 @@ impl Evaluation<'_> {
     }
 
     fn has_entry_after(&self, time_ms: i64) -> Computed<bool> {
-        let newest = newest_after(self.view, &self.edit)?;
+        // An entry ahead can be taken back by a later batch, which does not come here again and would leave no newest one.
+        let newest = newest_to(self.view, &self.edit, self.view.not_after_us.div_euclid(1000))?;
         Ok(newest.is_some_and(|newest| newest.time_ms > time_ms))
     }
 

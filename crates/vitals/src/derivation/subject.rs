@@ -82,12 +82,6 @@ impl Subject {
         }
     }
 
-    /// Returns the time of the newest change of what NEWS takes from settings, ms.
-    pub fn newest_news_setting_ms(&self) -> Option<i64> {
-        let newest = self.settings.iter().rfind(|setting| setting.name == NEWS_SETTING);
-        newest.map(|setting| setting.valid_from_ms)
-    }
-
     /// Returns the times between two times (both included, ms) at which what NEWS takes from settings changed, in order.
     pub fn news_settings_changes(&self, from_ms: i64, to_ms: i64) -> Vec<i64> {
         let of_news = self.settings.iter().filter(|setting| setting.name == NEWS_SETTING);

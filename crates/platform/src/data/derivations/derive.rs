@@ -35,6 +35,8 @@ pub(super) struct Input {
     /// Latest values, read before the rows.
     pub seen: LatestValues,
     pub subject: Subject,
+    /// Time of the newest entry of NEWS, ms, where a change of settings is ahead.
+    pub newest_entry_ms: Option<i64>,
     /// From when on rows of a type are still there, µs; types that are not named are there from the beginning.
     pub kept_from_us: BTreeMap<DataType, i64>,
     pub now_ms: i64,
@@ -62,11 +64,19 @@ pub(super) async fn derive(core: &Core, counts: &DerivationCounts, claim: Claim)
     let Some(start) = health.derivation_start(&claim.patient, now_ms).await? else {
         return Ok(DerivationCommit::nothing(claim));
     };
+    let subject = subject(&start.profile, start.settings);
+    // An entry without a score shows in no latest value. Settings are hardly ever ahead, so nobody else pays for the read.
+    let newest = if settings_ahead(&subject, now_ms).is_empty() {
+        None
+    } else {
+        health.derived_before(&claim.patient, Output::News, i64::MAX).await?
+    };
     // Marks are read before the rows: a sync in between leaves a mark of its own, which is derived again.
     let input = Input {
         due: start.dirty.ready.clone(),
         seen: start.latest,
-        subject: subject(&start.profile, start.settings),
+        subject,
+        newest_entry_ms: newest.map(|entry| entry.key),
         kept_from_us: start.kept_from_us,
         now_ms,
     };
@@ -121,12 +131,14 @@ pub(super) async fn give_back(core: &Core, claim: Claim, now_ms: i64) {
 
 /// Plans a batch.
 pub(super) fn begin(input: Input) -> (Plan, Batch) {
-    let Input { mut due, seen, subject, kept_from_us, now_ms } = input;
-    let ahead = marks_of_ahead(&seen, &subject, now_ms);
+    let ahead = marks_of_ahead(&input);
+    let later = marks_of_settings(&input.subject, input.now_ms);
+    let Input { mut due, seen, subject, kept_from_us, now_ms, .. } = input;
     due.extend(&ahead);
     let mut plan = Plan::of(due, &kept_from_us);
     // No store has these marks: where the batch does not come so far, they are to be kept for the next one.
     plan.left.extend(ahead.into_iter().filter(|mark| !plan.done.contains(mark)));
+    plan.left.extend(later);
     let batch = Batch::new(Start {
         subject,
         touched: plan.touched.clone(),
@@ -144,12 +156,12 @@ fn not_after_us(now_ms: i64) -> i64 {
     (now_ms + AHEAD_MS) * 1000 + 999
 }
 
-/// Returns marks of what lies between now and latest values or changes of settings whose time has not come: the clock was
-/// ahead when they were taken for good, and is right again. What was derived of them is taken back until their time comes.
-fn marks_of_ahead(seen: &LatestValues, subject: &Subject, now_ms: i64) -> Vec<DueRange> {
-    let not_after_us = not_after_us(now_ms);
-    let newest = seen.signs().into_iter().chain([seen.news_score]).flatten().map(|timed| timed.timestamp_ms).max();
-    let newest = newest.max(subject.newest_news_setting_ms());
+/// Returns marks of what lies between now and latest values or entries whose time has not come: the clock was ahead when
+/// they were taken for good, and is right again. They are taken back until their time comes.
+fn marks_of_ahead(input: &Input) -> Vec<DueRange> {
+    let not_after_us = not_after_us(input.now_ms);
+    let of_values = input.seen.signs().into_iter().chain([input.seen.news_score]).flatten();
+    let newest = of_values.map(|timed| timed.timestamp_ms).chain(input.newest_entry_ms).max();
     let Some(last_us) = newest.map(|time_ms| time_ms * 1000 + 999).filter(|last_us| *last_us > not_after_us) else {
         return Vec::new();
     };
@@ -158,9 +170,32 @@ fn marks_of_ahead(seen: &LatestValues, subject: &Subject, now_ms: i64) -> Vec<Du
         data_type: data_type.number(),
         first_us: not_after_us + 1,
         last_us,
-        ready_ms: now_ms,
+        ready_ms: input.now_ms,
     };
-    VITAL_TYPES.into_iter().map(mark).collect()
+    // What an earlier batch has left of such marks is due, and is done from where that ended. Marked from now on again,
+    // each batch would begin with the same days and none would come to the end.
+    let is_due = |mark: &DueRange| {
+        let mut of_type = input.due.iter().filter(|due| (due.arrival, due.data_type) == (OF_NO_SYNC, mark.data_type));
+        of_type.any(|due| due.last_us >= last_us)
+    };
+    VITAL_TYPES.into_iter().map(mark).filter(|mark| !is_due(mark)).collect()
+}
+
+/// Returns the times of changes of NEWS settings that have not come, ms.
+fn settings_ahead(subject: &Subject, now_ms: i64) -> Vec<i64> {
+    subject.news_settings_changes(not_after_us(now_ms).div_euclid(1000) + 1, i64::MAX)
+}
+
+/// Returns marks of changes of settings whose time has not come. What marked them may have been done while the clock was
+/// ahead, without any row to score; they are put again rather than looked for, as they have one key each.
+fn marks_of_settings(subject: &Subject, now_ms: i64) -> impl Iterator<Item = DueRange> + use<> {
+    settings_ahead(subject, now_ms).into_iter().map(|time_ms| DueRange {
+        arrival: OF_NO_SYNC,
+        data_type: DataType::Activity.number(),
+        first_us: time_ms * 1000,
+        last_us: time_ms * 1000,
+        ready_ms: time_ms - AHEAD_MS,
+    })
 }
 
 /// Computes a batch; reads what it asks for between.

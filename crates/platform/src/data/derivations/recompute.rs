@@ -209,6 +209,7 @@ async fn compare(
             due: std::mem::take(&mut again.due),
             seen: again.latest,
             subject: subject_of(&again.rows).await?,
+            newest_entry_ms: again.values.of(Output::News).next_back().map(|(time_ms, _)| time_ms),
             kept_from_us: kept_from_us.clone(),
             now_ms,
         };

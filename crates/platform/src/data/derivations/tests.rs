@@ -131,7 +131,8 @@ impl Memory {
                 return;
             }
             let (seen, kept_from_us) = (self.latest, BTreeMap::new());
-            let (plan, batch) = begin(Input { due, seen, subject: patient(), kept_from_us, now_ms });
+            let newest_entry_ms = self.derived.of(Output::News).next_back().map(|(time_ms, _)| time_ms);
+            let (plan, batch) = begin(Input { due, seen, subject: patient(), newest_entry_ms, kept_from_us, now_ms });
             let changes = run(&*self, batch, &plan, &self.counts).await.unwrap();
             let claim = Claim { patient: PatientId::new("p"), token: 1, failures: store::Failures::default() };
             self.commit(commit_of(claim, &plan, changes, seen, now_ms));

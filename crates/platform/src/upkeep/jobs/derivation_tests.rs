@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use store::{DerivationCommit, PatientId};
+use store::{DerivationCommit, HealthChange, PatientId};
 use vitals::block::{Block, Cells};
-use vitals::derivation::{DerivedRow, Output, versions};
+use vitals::derivation::{DerivedRow, NEWS_SETTING, Output, versions};
 use vitals::registry::{Channel, DataType, TestKind};
 use vitals::zone::ZoneRuns;
 
@@ -13,6 +13,9 @@ use super::membership::NodeName;
 use crate::core::access::Readable;
 use crate::jobs;
 use crate::test_service::{MINUTE_MS, NOON_MS, Service, minutes_to_noon};
+
+/// Milliseconds of a day.
+const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 
 async fn drain(service: &Service) -> usize {
     jobs::drain(&service.platform.upkeep, &["derive"]).await.unwrap()
@@ -98,6 +101,101 @@ async fn value_that_was_taken_while_the_clock_was_ahead_waits_once_it_is_right()
     service.now_ms.store(NOON_MS + 54 * MINUTE_MS, Ordering::Relaxed);
     assert_eq!(drain(&service).await, 1);
     assert_eq!(service.heart_rate(&ada).await, Some((99.0, NOON_MS + 59 * MINUTE_MS)), "its time has come");
+}
+
+/// What a clock that was ahead has left: a value and a setting of NEWS whose time comes in twenty days.
+async fn left_by_a_clock_ahead(service: &Service, patient: &PatientId) -> i64 {
+    service.enrol(patient).await;
+    service.sync(patient, vec![minutes_to_noon(&[60])]).await;
+    drain(service).await;
+    service.pass_ms(20 * DAY_MS);
+    let ahead_ms = NOON_MS + 20 * DAY_MS;
+    service.sync_minute(patient).await;
+    let fields = serde_json::json!({ "oxygen": true }).as_object().unwrap().clone();
+    let oxygen = HealthChange::SetSetting {
+        uuid: patient.clone(),
+        name: NEWS_SETTING.to_owned(),
+        valid_from_ms: ahead_ms + MINUTE_MS,
+        fields,
+        at_ms: ahead_ms + MINUTE_MS,
+    };
+    service.platform.core.health().apply(oxygen).await.unwrap();
+    service.pass_ms(MINUTE_MS);
+    drain(service).await;
+    assert_eq!(
+        newest_news(service, patient).await,
+        Some((ahead_ms + MINUTE_MS, Some(2))),
+        "derived while it was ahead"
+    );
+    service.now_ms.store(NOON_MS + MINUTE_MS, Ordering::Relaxed);
+    ahead_ms + MINUTE_MS
+}
+
+async fn newest_news(service: &Service, patient: &PatientId) -> Option<(i64, Option<u8>)> {
+    let entry = service.platform.core.health().newest_news(patient).await.unwrap();
+    entry.map(|entry| (entry.time_ms, entry.total.map(|total| total as u8)))
+}
+
+/// The number of runs until the patient rests.
+async fn runs_to_rest(service: &Service) -> usize {
+    runtime::timeout(Duration::from_secs(20), drain(service)).await.expect("derivations come to rest")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn patient_with_settings_and_rows_far_ahead_is_derived_a_few_times_and_again_in_their_time() {
+    let service = Service::start().await;
+    let ada = PatientId::new("ada");
+    let setting_ms = left_by_a_clock_ahead(&service, &ada).await;
+    let mut signal = Block::empty(DataType::Ppg1, Channel::default());
+    signal.times_us = vec![(NOON_MS + MINUTE_MS) * 1000, (NOON_MS + 5 * DAY_MS) * 1000];
+    signal.zones = ZoneRuns::constant("UTC".into(), 2);
+    signal.columns[0] = Cells::Constant(7);
+    service.sync_minute(&ada).await;
+    service.sync(&ada, vec![signal]).await;
+    // Twenty days of vital signs in parts of eight days, and five days of waveforms in parts of one.
+    let runs = runs_to_rest(&service).await;
+    assert!((1..=12).contains(&runs), "{runs}");
+    assert_eq!(drain(&service).await, 0);
+    assert_eq!(newest_news(&service, &ada).await, Some((NOON_MS + MINUTE_MS, Some(0))), "the rest is taken back");
+    assert_eq!(service.heart_rate(&ada).await, Some((60.0, NOON_MS + MINUTE_MS)));
+
+    // What has been taken back does not make the next sync longer.
+    service.pass_ms(MINUTE_MS);
+    service.sync_minute(&ada).await;
+    assert_eq!(runs_to_rest(&service).await, 1);
+
+    service.now_ms.store(setting_ms - MINUTE_MS, Ordering::Relaxed);
+    assert!(runs_to_rest(&service).await > 0, "its time has come");
+    assert_eq!(newest_news(&service, &ada).await, Some((setting_ms, Some(2))));
+    assert_eq!(drain(&service).await, 0);
+}
+
+/// A setting from which nothing was scored while the clock was ahead has no entry to take back, and makes one all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn setting_ahead_of_all_rows_is_scored_when_its_time_has_come() {
+    let service = Service::start().await;
+    let ada = PatientId::new("ada");
+    let setting_ms = left_by_a_clock_ahead(&service, &ada).await;
+    let later_ms = setting_ms + 20 * DAY_MS;
+    service.now_ms.store(later_ms, Ordering::Relaxed);
+    let fields = serde_json::json!({ "oxygen": false }).as_object().unwrap().clone();
+    let uuid = ada.clone();
+    let air = HealthChange::SetSetting {
+        uuid,
+        name: NEWS_SETTING.to_owned(),
+        valid_from_ms: later_ms,
+        fields,
+        at_ms: later_ms,
+    };
+    service.platform.core.health().apply(air).await.unwrap();
+    drain(&service).await;
+    service.now_ms.store(later_ms - 20 * MINUTE_MS, Ordering::Relaxed);
+    service.sync_minute(&ada).await;
+    runs_to_rest(&service).await;
+    assert_eq!(newest_news(&service, &ada).await, Some((later_ms - 20 * MINUTE_MS, Some(2))));
+    service.now_ms.store(later_ms, Ordering::Relaxed);
+    assert_eq!(runs_to_rest(&service).await, 1);
+    assert_eq!(newest_news(&service, &ada).await, Some((later_ms, Some(0))));
 }
 
 #[tokio::test(flavor = "multi_thread")]
