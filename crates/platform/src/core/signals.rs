@@ -116,6 +116,11 @@ impl JobSignals {
         self.works.store(false, Ordering::Relaxed);
     }
 
+    /// Returns whether an engine of this node works just now.
+    pub fn works(&self) -> bool {
+        self.works.load(Ordering::Relaxed)
+    }
+
     /// Waits for wake-ups; returns their kinds.
     pub(crate) async fn rung(&self) -> BTreeSet<JobKind> {
         self.bell.notified().await;
@@ -145,6 +150,8 @@ impl JobSignals {
     }
 
     pub(crate) fn engine_restarted(&self) {
+        // It has not come to say so itself. What becomes due until the next one begins is for other nodes as well.
+        self.engine_ends();
         let mut counts = self.lock();
         counts.restarts += 1;
         // Its runs have ended with it.

@@ -282,3 +282,43 @@ async fn what_an_older_program_computes_next_to_a_newer_one_is_found_at_the_next
     let common = versions().split(',').filter(|version| !version.starts_with("news=")).collect::<Vec<_>>().join(",");
     assert_eq!(found, [(PatientId::new("ada"), common)]);
 }
+
+/// Something that happens before an operation panics in the task that asks for it: here the engine's own loop.
+#[tokio::test(flavor = "multi_thread")]
+async fn engine_that_panics_is_counted_started_again_and_works_on() {
+    let service = Service::start().await;
+    let ada = PatientId::new("ada");
+    service.enrol(&ada).await;
+    let health = service.platform.core.health();
+    health.plan_meanwhile("claims.claim_due", Box::pin(async { panic!("the engine panics for a test") }));
+    let signals = service.platform.core.signals().clone();
+    assert_eq!((signals.counts().1, signals.works()), (0, false));
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let node = NodeName { name: "node".to_owned(), version: "1".to_owned() };
+    let worker = runtime::spawn("engine", jobs::run(service.platform.upkeep.clone(), node, stopped));
+    service.sync(&ada, vec![minutes_to_noon(&[60])]).await;
+    let until = async |is_reached: &(dyn Fn() -> bool + Sync)| {
+        let reached = async {
+            while !is_reached() {
+                runtime::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        runtime::timeout(Duration::from_secs(30), reached).await.expect("reached");
+    };
+    until(&|| signals.counts().1 == 1).await;
+    assert!(!signals.works(), "no engine works until the next one begins");
+    assert!(health.failures_to_come().is_empty());
+    until(&|| signals.works()).await;
+    let derived = async {
+        while service.heart_rate(&ada).await.is_none() || service.day_json(&ada).await["heart_rate"]["slots"].is_null()
+        {
+            runtime::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    // The lease of the claim that was under way would hold for a minute of a clock that does not move here.
+    runtime::timeout(Duration::from_secs(30), derived).await.expect("derived by the next engine");
+    assert_eq!(signals.counts().1, 1);
+    stop.send(true).unwrap();
+    worker.await.unwrap();
+    assert!(!signals.works());
+}
