@@ -9,6 +9,11 @@
 //! written, as while another node holds the head of the audit log, the caller is not refused: one who tries again would
 //! do it twice. The job writes them.
 //!
+//! The same holds of an operation that cannot be asked for twice (an enrolment, an activation) as soon as its message is
+//! committed: it is answered as made, and the job makes the change. Any other is answered 503 until its change is made:
+//! who asks again changes nothing twice, and who was answered too early would read the old value, or trust that a token
+//! has ended which has not.
+//!
 //! Messages about a patient are delivered in the order in which they were committed, also what another operation, here
 //! or on another node, has committed before: see `store/src/users/messages.rs`.
 
@@ -18,7 +23,7 @@ use store::events::MessageKey;
 use store::{HealthMessage, PatientId, PendingHealthMessage, StoreError};
 
 use crate::core::Core;
-use crate::core::error::Result;
+use crate::core::error::{PlatformError, Result};
 
 /// Patients whose changes are made at once where an operation has messages for many.
 const PATIENTS_AT_ONCE: usize = 32;
@@ -41,6 +46,17 @@ impl Core {
         let HealthMessage { id, change, entries, created_ms } = message;
         let key = MessageKey::of_id(&id);
         leave_entries(self.make_all(vec![PendingHealthMessage { key, change, entries, created_ms }]).await?)
+    }
+
+    /// Delivers the message of an operation that cannot be asked for twice. Where a store is away it is left for the job.
+    pub(crate) async fn deliver_or_leave(&self, message: HealthMessage) -> Result<()> {
+        match self.deliver(message).await {
+            Err(PlatformError::Store(error @ StoreError::Unavailable(_))) => {
+                tracing::warn!(%error, "outbox delivery failed, will retry");
+                Ok(())
+            }
+            delivered => delivered,
+        }
     }
 
     /// Makes all changes that are enqueued for a patient, in their order, and writes their entries. Those that cannot be

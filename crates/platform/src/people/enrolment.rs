@@ -108,7 +108,8 @@ impl People {
             match self.core.users().add_patient(patient.clone(), &group.code, message.clone(), effective).await {
                 Err(StoreError::Conflict(_)) => continue,
                 Err(error) => return Err(error.into()),
-                Ok(()) => self.core.deliver(message).await?,
+                // One who is refused would enrol somebody else, and nobody would know of the first.
+                Ok(()) => self.core.deliver_or_leave(message).await?,
             }
             return Ok(Enrolled {
                 uuid: patient.uuid,
@@ -228,7 +229,8 @@ impl People {
             Err(StoreError::Conflict(_)) => return Err(email_taken()),
             Err(error) => return Err(error.into()),
         }
-        self.core.deliver(message).await?;
+        // The voucher is used up: one who is refused could not try again.
+        self.core.deliver_or_leave(message).await?;
         let confirmed = self.core.users().patient(&patient.uuid).await?;
         confirmed.ok_or(PlatformError::NotFound("patient"))
     }

@@ -1,11 +1,14 @@
 //! Operations over both databases: each step fails in its turn, before it began or after it was committed.
 
 use store::FailureMoment::{AfterItCommits, BeforeItBegins};
-use store::{FailureMoment, SerialNumber};
+use store::{FailureMoment, PatientState, Profile, SerialNumber};
 
 use super::study::Study;
 use crate::core::change::Change;
+use crate::core::error::FieldFaults;
+use crate::core::person::Person;
 use crate::people::bracelets::NewBracelet;
+use crate::people::enrolment::NewActivation;
 use crate::people::groups::GroupChange;
 use crate::people::news_settings::NewsSettingsChange;
 
@@ -48,12 +51,13 @@ async fn enrolment_that_breaks_off_after_its_first_commit_is_finished_by_deliver
             study.break_health(operation, moment);
         }
         let answer = platform.people.enrol_patient(&study.researcher, &study.group).await;
-        if operation == "messages.complete" {
-            // Everything but the entry is done: a client that is refused would enrol somebody else.
+        if operation == "patients.add_patient" {
+            // Nobody has heard whether it was committed.
+            study.assert_unavailable(answer);
+        } else {
+            // A client that is refused would enrol somebody else; what is left is made without it.
             answer.expect("enrolled");
             study.assert_all_failed();
-        } else {
-            study.assert_unavailable(answer);
         }
         // Others are enrolled meanwhile.
         let other = study.patient().await;
@@ -70,6 +74,30 @@ async fn enrolment_that_breaks_off_after_its_first_commit_is_finished_by_deliver
         assert_eq!(study.entries(PATIENT_CREATE).await, 2, "{operation} {moment:?}");
         assert_eq!(study.undelivered().await, 0);
     }
+}
+
+/// The voucher is used up with the first commit: a patient who is refused could neither try again nor know that it worked.
+#[tokio::test]
+async fn activation_whose_change_cannot_be_made_is_answered_and_made_later() {
+    let study = Study::begin().await;
+    let people = &study.service.platform.people;
+    let enrolled = people.enrol_patient(&study.researcher, &study.group).await.unwrap();
+    let activation = || NewActivation {
+        code: enrolled.voucher_code.clone(),
+        password: "a lighthouse of copper".to_owned(),
+        email: None,
+        person: Person::default(),
+        profile: Profile { weight: Some(61.0), ..Profile::default() },
+        unreadable: FieldFaults::default(),
+    };
+    study.break_health("changes.apply_numbered", BeforeItBegins);
+    let confirmed = people.activate(activation(), "::1").await.expect("activated");
+    study.assert_all_failed();
+    assert_eq!((confirmed.state, study.weight_kg(&enrolled.uuid).await), (PatientState::Confirmed, None));
+    assert!(people.activate(activation(), "::1").await.is_err(), "the voucher counts once");
+    assert_eq!(study.deliver_left().await, 0);
+    assert_eq!(study.weight_kg(&enrolled.uuid).await, Some(61.0));
+    assert_eq!(study.undelivered().await, 0, "with its entry, which is the patient's and not the researcher's to read");
 }
 
 #[tokio::test]
