@@ -10,7 +10,7 @@ use crate::credentials::{api_key, bearer};
 use crate::error::ApiError;
 use crate::key_holder::researcher_of_key;
 use crate::portal::researcher_of_cookie;
-use crate::proof::{name_actor, mark_authenticated};
+use crate::proof::{mark_authenticated, name_actor};
 use crate::state::ApiState;
 
 /// A call of the integration API. The key comes as `?token=`, as `Authorization: Bearer` or as `X-Api-Key`; a page of

@@ -6,7 +6,7 @@ use platform::{Researcher, SecurityActor};
 use crate::call_rejection::CallRejection;
 use crate::client_address::client_address;
 use crate::error::ApiError;
-use crate::proof::{name_actor, mark_authenticated};
+use crate::proof::{mark_authenticated, name_actor};
 use crate::state::ApiState;
 
 /// Returns who holds an API key of a request, which counts for it from here on. A refusal is noted with the caller's

@@ -222,10 +222,7 @@ mod tests {
     fn a_guess_counts_for_its_address() {
         let limit = RateLimit::new(LIMIT);
         for guess in 0..LIMIT {
-            assert_eq!(
-                limit.take(caller(&format!("token=guess{guess}"), "192.0.2.1"), 0).quota.retry_after_s,
-                None
-            );
+            assert_eq!(limit.take(caller(&format!("token=guess{guess}"), "192.0.2.1"), 0).quota.retry_after_s, None);
         }
         for who in ["token=another", "", "token=&token=x"] {
             assert!(limit.take(caller(who, "192.0.2.1"), 0).quota.retry_after_s.is_some(), "{who}");

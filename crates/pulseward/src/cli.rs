@@ -110,7 +110,8 @@ mod tests {
         command.build();
         let admin = command.find_subcommand("admin").unwrap();
         let operations = admin.get_subcommands().filter(|operation| operation.get_name() != "help");
-        let mut reported: Vec<String> = operations.map(|operation| operation.get_about().unwrap().to_string()).collect();
+        let mut reported: Vec<String> =
+            operations.map(|operation| operation.get_about().unwrap().to_string()).collect();
         let count = reported.len();
         reported.sort();
         reported.dedup();

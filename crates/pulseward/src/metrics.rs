@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use crate::config::LimitOptions;
 use crate::disks::{Disk, Room};
 use crate::failure::Failure;
-use crate::server::{HostRouter, ConnectionLimits, Server, resolve};
+use crate::server::{ConnectionLimits, HostRouter, Server, resolve};
 
 /// Serves `/metrics`.
 pub struct MetricsServer {
@@ -43,7 +43,8 @@ impl MetricsServer {
         let connection_limits = ConnectionLimits::new(limits);
         // Plain HTTP with the same timers: those who may connect are chosen by the address.
         let host_router = HostRouter::default();
-        let server = Server { listener, router, certificate: None, is_https: false, host_router, connection_limits };
+        let server =
+            Server { listener, router, certificate: None, is_https: false, host_router, limits: connection_limits };
         MetricsServer { address, server }
     }
 

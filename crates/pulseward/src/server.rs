@@ -89,7 +89,7 @@ pub struct Server {
     /// Who comes in, and to which cloud.
     pub host_router: HostRouter,
     /// Time that clients may take.
-    pub connection_limits: ConnectionLimits,
+    pub limits: ConnectionLimits,
 }
 
 impl Server {
@@ -97,10 +97,10 @@ impl Server {
     /// answered or the time for draining has run out.
     pub async fn run(self, mut stop: watch::Receiver<bool>) {
         let router = self.router;
-        let crowd = Crowd::new(self.connection_limits.connections);
+        let crowd = Crowd::new(self.limits.connections);
         let host_router = Arc::new(self.host_router);
         // The semaphore panics above its largest number.
-        let places = Arc::new(Semaphore::new(self.connection_limits.connections.min(Semaphore::MAX_PERMITS)));
+        let places = Arc::new(Semaphore::new(self.limits.connections.min(Semaphore::MAX_PERMITS)));
         let draining = GracefulShutdown::new();
         loop {
             let accepted = tokio::select! {
@@ -135,7 +135,7 @@ impl Server {
                 router: router.clone(),
                 host_router: host_router.clone(),
                 is_https: self.is_https,
-                connection_limits: self.connection_limits,
+                limits: self.limits,
                 peer: peer.ip(),
                 watcher: draining.watcher(),
                 stranger,
@@ -184,7 +184,7 @@ struct Connection {
     router: Router,
     host_router: Arc<HostRouter>,
     is_https: bool,
-    connection_limits: ConnectionLimits,
+    limits: ConnectionLimits,
     peer: IpAddr,
     watcher: Watcher,
     /// Until a credential has proven valid over it.
@@ -198,7 +198,7 @@ impl Connection {
         let _ = stream.set_nodelay(true);
         let Some(certificate) = certificate else { return self.serve(stream, Protocol::Http1).await };
         // A client that says nothing would hold its place for good, before any timer of HTTP runs.
-        match runtime::timeout(self.connection_limits.header, certificate.accept(stream)).await {
+        match runtime::timeout(self.limits.header, certificate.accept(stream)).await {
             Ok(Ok((stream, protocol))) => self.serve(stream, protocol).await,
             // Scanners do this all day; louder it would bury what an operator has to see.
             Ok(Err(error)) => tracing::debug!(%error, "no TLS with a client"),
@@ -207,10 +207,10 @@ impl Connection {
     }
 
     async fn serve(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, protocol: Protocol) {
-        let Connection { router, host_router, is_https, peer, connection_limits, stranger, .. } = self;
+        let Connection { router, host_router, is_https, peer, limits, stranger, .. } = self;
         let stranger = Arc::new(Mutex::new(stranger));
         let service = service_fn(move |request: hyper::Request<Incoming>| {
-            let mut request = ReadToTheEnd::of(request, connection_limits.body).map(|body| Paced::new(body, connection_limits.body));
+            let mut request = ReadToTheEnd::of(request, limits.body).map(|body| Paced::new(body, limits.body));
             let entered = host_router.enter(peer, &mut request);
             let (router, stranger) = (router.clone(), stranger.clone());
             async move {
@@ -230,8 +230,8 @@ impl Connection {
             }
         });
         // Bodies that come have a timer of their own; this one is for answers that nobody takes.
-        let builder = builder(protocol, connection_limits);
-        let stream = GivesUpWhenStalled::new(stream, connection_limits.body);
+        let builder = builder(protocol, limits);
+        let stream = GivesUpWhenStalled::new(stream, limits.body);
         let connection = builder.serve_connection(TokioIo::new(stream), service);
         if let Err(error) = self.watcher.watch(connection).await {
             tracing::debug!(%error, "a connection ended early");
@@ -247,15 +247,15 @@ fn stay_encrypted(answer: &mut Response) {
     answer.headers_mut().insert(STRICT_TRANSPORT_SECURITY, STAY_ENCRYPTED);
 }
 
-fn builder(protocol: Protocol, connection_limits: ConnectionLimits) -> auto::Builder<Executor> {
+fn builder(protocol: Protocol, limits: ConnectionLimits) -> auto::Builder<Executor> {
     let mut builder = auto::Builder::new(Executor);
     let http1 = &mut builder.http1();
-    http1.timer(Timer).header_read_timeout(connection_limits.header).max_buf_size(connection_limits.header_bytes);
+    http1.timer(Timer).header_read_timeout(limits.header).max_buf_size(limits.header_bytes);
     // HTTP/2 counts heads in 32 bits.
-    let largest_head = u32::try_from(connection_limits.header_bytes).unwrap_or(u32::MAX);
+    let largest_head = u32::try_from(limits.header_bytes).unwrap_or(u32::MAX);
     let http2 = &mut builder.http2();
     // HTTP/2 has no time for a head. Pings find clients that are gone without a word.
-    http2.timer(Timer).keep_alive_interval(connection_limits.header).max_header_list_size(largest_head);
+    http2.timer(Timer).keep_alive_interval(limits.header).max_header_list_size(largest_head);
     match protocol {
         Protocol::Http1 => builder.http1_only(),
         Protocol::Http2 => builder.http2_only(),

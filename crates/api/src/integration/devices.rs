@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 
 use crate::call_rejection::{CallRejection, HEALTH_TOKEN_PLACES, header_text};
 use crate::error::{ApiError, ErrorBody, Result};
-use crate::proof::{name_actor, mark_authenticated};
+use crate::proof::{mark_authenticated, name_actor};
 use crate::state::ApiState;
 use crate::times::iso_ms;
 

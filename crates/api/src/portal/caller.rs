@@ -13,7 +13,7 @@ use crate::credentials::api_key;
 use crate::error::{ApiError, Result};
 use crate::key_holder::researcher_of_key;
 use crate::parameters::Parameters;
-use crate::proof::{name_actor, mark_authenticated};
+use crate::proof::{mark_authenticated, name_actor};
 use crate::state::ApiState;
 
 /// Header that a page sends along with whatever changes something, and with every call of the integration API.

@@ -148,7 +148,10 @@ async fn fields_of_the_wrong_kind_are_named_on_every_route() {
         let mut reported = wrong_fields(&refused);
         // Either of two names is reported where one of them is needed.
         reported.retain(|name| names.contains(name));
-        assert!(!reported.is_empty() && reported.len() >= names.len().saturating_sub(1), "{at}: {reported:?} of {names:?}");
+        assert!(
+            !reported.is_empty() && reported.len() >= names.len().saturating_sub(1),
+            "{at}: {reported:?} of {names:?}"
+        );
     }
     assert_eq!(state(&study, &voucher).await, before);
 }

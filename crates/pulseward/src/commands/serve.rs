@@ -13,7 +13,7 @@ use crate::config::{self, LimitOptions, LogFormat, LogOptions, NodeRole, ServeOp
 use crate::disks::Disk;
 use crate::failure::Failure;
 use crate::metrics::MetricsServer;
-use crate::server::{Certificate, HostRouter, ConnectionLimits, PublicUrls, Server, check_exposure, resolve};
+use crate::server::{Certificate, ConnectionLimits, HostRouter, PublicUrls, Server, check_exposure, resolve};
 use crate::traces::Traces;
 use crate::wiring::{HeldFolder, HeldName};
 use crate::{logging, wiring, worker};
@@ -106,7 +106,7 @@ impl Service {
             metrics_listener.map(|listener| MetricsServer::new(listener, state.clone(), disks, &options.limits));
         let router = with_pages(api::router_of(state, &parts(&options.roles)), &options.roles);
         let connection_limits = ConnectionLimits::new(&options.limits);
-        let server = Server { listener, router, certificate, is_https, host_router, connection_limits };
+        let server = Server { listener, router, certificate, is_https, host_router, limits: connection_limits };
         let listen_db_url = options.listen_db_url.clone();
         // With a store of files it would be ignored silently, and nodes would wait for wake-ups that never come.
         if listen_db_url.is_some() && store.health_db.is_none() {

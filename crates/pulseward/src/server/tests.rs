@@ -22,7 +22,7 @@ async fn start() -> (SocketAddr, watch::Sender<bool>, runtime::Task<()>) {
     let router = Router::new().route("/length", post(async |body: String| body.len().to_string()));
     let (say_stop, stop) = watch::channel(false);
     let host_router = HostRouter::default();
-    let server = Server { listener, router, certificate: None, is_https: false, host_router, connection_limits: LIMITS };
+    let server = Server { listener, router, certificate: None, is_https: false, host_router, limits: LIMITS };
     (address, say_stop, runtime::spawn("server", server.run(stop)))
 }
 
@@ -202,7 +202,7 @@ async fn a_client_that_takes_nothing_of_its_answer_is_given_up() {
         certificate: None,
         is_https: false,
         host_router: HostRouter::default(),
-        connection_limits: LIMITS,
+        limits: LIMITS,
     };
     runtime::spawn("server", server.run(stop));
     let mut client = TcpStream::connect(address).await.unwrap();
@@ -226,8 +226,9 @@ async fn connection_beyond_the_limit_takes_the_place_of_a_strangers() {
     let address = listener.local_addr().unwrap();
     let router = Router::new().route("/length", post(async |body: String| body.len().to_string()));
     let (_say_stop, stop) = watch::channel(false);
-    let connection_limits = ConnectionLimits { connections: 1, ..LIMITS };
-    let server = Server { listener, router, certificate: None, is_https: false, host_router: HostRouter::default(), connection_limits };
+    let limits = ConnectionLimits { connections: 1, ..LIMITS };
+    let server =
+        Server { listener, router, certificate: None, is_https: false, host_router: HostRouter::default(), limits };
     runtime::spawn("server", server.run(stop));
     let mut idle = TcpStream::connect(address).await.unwrap();
     sleep(Duration::from_secs(1)).await;

@@ -276,8 +276,10 @@ async fn guides_have_results_on_todays_demonstration() {
     assert!(counts > Some(0), "{reported}");
     let rows = answers.iter().filter(|answer| answer[0]["bpm"].is_number()).count();
     assert!(rows > 0, "raw samples: {reported}");
-    let line =
-        reported.lines().find(|line| line.contains(&format!("  {}: ", demo.patient))).unwrap_or_else(|| panic!("{reported}"));
+    let line = reported
+        .lines()
+        .find(|line| line.contains(&format!("  {}: ", demo.patient)))
+        .unwrap_or_else(|| panic!("{reported}"));
     assert!(!line.contains("None"), "{line}");
     let code = demo.voucher().await;
     let token = demo.health_token().await;
@@ -305,7 +307,10 @@ async fn the_guide_for_operators() {
         ("METRICS_URL", metrics_url),
     ];
     let reported = run_guide("getting-started-operator.md", &yours);
-    assert!(reported.contains("pulseward_fold_queue_patients") && reported.contains("process_resident_memory_bytes"), "{reported}");
+    assert!(
+        reported.contains("pulseward_fold_queue_patients") && reported.contains("process_resident_memory_bytes"),
+        "{reported}"
+    );
     // Its visible prefix is printed too.
     let keys = reported.split_whitespace().filter(|word| word.starts_with("pwk_"));
     let key = keys.max_by_key(|word| word.len()).expect("a key");

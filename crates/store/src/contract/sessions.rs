@@ -189,7 +189,11 @@ async fn a_token_is_refreshed_and_its_reuse_ends_the_family(stores: Stores) {
     assert!(begin(&stores, session("s1", "uuid-ada")).await);
     let refresh = async |old: &str, new: &str, now_ms: i64| {
         let undelivered = message(&format!("i-{new}"), 0);
-        stores.users.refresh_session(&SessionId::new(old), successor(new, now_ms), 60, undelivered).await.expect("an answer")
+        stores
+            .users
+            .refresh_session(&SessionId::new(old), successor(new, now_ms), 60, undelivered)
+            .await
+            .expect("an answer")
     };
     let Refreshed::Done(second) = refresh("s1", "s2", 100).await else { panic!("not refreshed") };
     let expected = Session {

@@ -162,8 +162,10 @@ impl UsersDb {
     /// Returns whether a consent still holds.
     pub async fn consent_is_in_force(&self, id: &ConsentId) -> Result<bool> {
         let id = id.clone();
-        let found =
-            self.db.read(async move |tx| tx.query_opt(IS_IN_FORCE, &[&id], |row| row.get::<ConsentId>(0)).await).await?;
+        let found = self
+            .db
+            .read(async move |tx| tx.query_opt(IS_IN_FORCE, &[&id], |row| row.get::<ConsentId>(0)).await)
+            .await?;
         Ok(found.is_some())
     }
 

@@ -38,5 +38,10 @@ fn prepare(block: Block) -> Result<ChannelChunks> {
         columns_removed: ordered.columns_removed,
         ..Counts::default()
     };
-    Ok(ChannelChunks { data_type, chunks: chunks::cut(ordered.block)?, counts, first_occurrences: ordered.first_occurrences })
+    Ok(ChannelChunks {
+        data_type,
+        chunks: chunks::cut(ordered.block)?,
+        counts,
+        first_occurrences: ordered.first_occurrences,
+    })
 }
