@@ -26,6 +26,7 @@ pub(crate) struct Signs {
     pub core_temp_c: f64,
 }
 
+// Unrounded and unhurt by the sensors: what a perfect observer would chart.
 impl From<&Minute> for Signs {
     fn from(minute: &Minute) -> Self {
         Self {
@@ -41,6 +42,7 @@ impl From<&Minute> for Signs {
 impl Signs {
     /// Returns the total.
     pub fn news2(&self) -> u8 {
+        // Oxygen and consciousness have no points: no story gives oxygen, and no bracelet sees confusion.
         points(steps(self.respiration_rate, 1.0), &[(8, 3), (11, 1), (20, 0), (24, 2)], 3)
             + points(steps(self.spo2, 1.0), &[(91, 3), (93, 2), (95, 1)], 0)
             + points(steps(self.systolic_mmhg, 1.0), &[(90, 3), (100, 2), (110, 1), (219, 0)], 3)

@@ -16,7 +16,7 @@ use crate::scenario::Scenario;
 
 /// The worst score that a healthy person may have at rest, by the worst hour of each vital sign. Healthy persons of the
 /// publications would score more here and there; with 5 and more nobody could say which of their alarms is false.
-const WORST_AT_REST: u8 = 3;
+const WORST_AT_REST: u8 = 4;
 /// Draws after which the last one is taken; about nine of ten persons are taken at the first.
 const MOST_DRAWS: usize = 100;
 
@@ -47,14 +47,16 @@ fn normal(mean: f64, deviation: f64, random: &mut ChaCha8Rng) -> f64 {
 
 fn draw(baseline: &mut Baseline, random: &mut ChaCha8Rng) {
     // The means are those around which sleep, the time of day and effort move: not yet what a day's figures show.
-    baseline.heart_rate = normal(64.0, 8.0, random);
+    baseline.heart_rate = normal(59.5, 8.0, random);
+    // Truncated by nothing but the score: a spread that is cut at the ends gives fewer false alarms than people do.
     baseline.respiration_rate = normal(16.1, 2.3, random);
     baseline.spo2 = normal(97.0, 1.5, random).min(99.6);
-    baseline.core_temp_c = normal(36.95, 0.25, random);
+    baseline.core_temp_c = normal(36.8, 0.3, random);
     // Both pressures of a person are high or low together.
     let level = normal(0.0, 1.0, random);
-    baseline.systolic_mmhg = 121.0 + 10.5 * level;
-    baseline.diastolic_mmhg = 77.0 + 5.5 * level + normal(0.0, 4.5, random);
+    baseline.systolic_mmhg = 116.5 + 10.5 * level;
+    baseline.diastolic_mmhg = 74.5 + 5.5 * level + normal(0.0, 4.5, random);
+    // Drawn for each person: those whose pressure hardly dips and those whose dips far are where rules differ.
     baseline.systolic_dip = normal(0.13, 0.03, random);
     baseline.diastolic_dip = normal(0.17, 0.03, random);
 }

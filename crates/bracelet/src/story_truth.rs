@@ -89,6 +89,7 @@ fn story_line(known: KnownPatient<'_>, story: &Story) -> Result<Value, BraceletE
     let (start_ms, end_ms) = (story.start_ms(), story.end_ms());
     let course = Course::new(known.patient, start_ms, end_ms)?;
     let minutes: Vec<Minute> = (start_ms / MINUTE_MS..end_ms / MINUTE_MS).map(|number| course.minute(number)).collect();
+    // Of every minute, also those in which nothing was measured: illness does not wait for the bracelet.
     let scores: Vec<u8> = minutes.iter().map(Minute::news2).collect();
     let first = |least: u8| scores.iter().position(|score| *score >= least).map(|at| minutes[at].start_ms);
     let last = scores.iter().rposition(|score| *score >= 5).map(|at| minutes[at].start_ms + MINUTE_MS);
@@ -103,6 +104,7 @@ fn story_line(known: KnownPatient<'_>, story: &Story) -> Result<Value, BraceletE
             json!({"signal": limit.signal, limit.side: limit.at, "first_ms": first_ms})
         })
         .collect();
+    // A phase is withheld as a whole or not at all, so its begin answers for it.
     let withheld: Vec<Value> = story
         .phases
         .iter()
@@ -125,6 +127,7 @@ fn story_line(known: KnownPatient<'_>, story: &Story) -> Result<Value, BraceletE
 
 fn bracelet_line(known: KnownPatient<'_>, plan: &StoryPlan) -> Result<Value, BraceletError> {
     let course = Course::new(known.patient, plan.from_ms, plan.to_ms)?;
+    // By the minute, as rows are made: no rule can see more than that.
     let spans = |holds: &dyn Fn(i64) -> bool| {
         let mut spans: Vec<Span> = Vec::new();
         for minute in plan.from_ms.div_euclid(MINUTE_MS)..plan.to_ms.div_euclid(MINUTE_MS) {

@@ -176,6 +176,7 @@ fn energy_cal(patient: &Patient, truth: &Minute) -> i64 {
 
 /// Returns the rows whose minute begins in the window.
 pub(crate) fn rows(course: &Course, window: Window) -> Vec<ActivityRow> {
+    // No row and not an empty one: a gap is what a reader sees of a bracelet that has no power.
     minutes(window)
         .filter(|minute| course.contact_at(minute * MINUTE_MS) != Contact::None)
         .map(|minute| ActivityRow::new(course, minute))

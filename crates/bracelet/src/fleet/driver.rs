@@ -100,6 +100,7 @@ impl Fleet {
             let stopped = Stopped { done, planned, steps: "patients enrolled" };
             return Ok(FleetResult { patients: done, stopped: Some(stopped), ..self.result(&[]) });
         };
+        // Before the first row: who looks at alarms while the fleet runs can compare them already.
         if let (Some(truth), Some(plan)) = (truth, &self.config.stories) {
             truth.write_patients(plan, self.config.seed, &sessions)?;
         }

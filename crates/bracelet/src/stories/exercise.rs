@@ -34,6 +34,7 @@ impl Plot for Exercise {
         Some(Draft::new(start_ms, &[("effort", effort_ms), ("recovering", 45 * MINUTE_MS)], strength))
     }
 
+    // An ordinary effort, only chosen: everything that follows effort (steps, warmth, poor signals) then follows by itself.
     fn bout(&self, story: &Story) -> Option<Bout> {
         let effort = story.phase("effort")?;
         let (movement, cadence, speed_mps) =
