@@ -154,8 +154,10 @@ fn sync_id(patient: &Patient, window: Window, data_types: &[DataType], rates: &S
     // The same types in another order are the same content, and a sync sent again has to keep its id.
     named.sort_unstable();
     named.dedup();
+    // Nothing where there are none: ids of fleets without stories stay what they were.
+    let stories: String = patient.stories.iter().map(|story| format!("{} {:?}", story.kind, story.phases)).collect();
     let content = format!(
-        "{window:?} {named:?} {rates:?} {} {} {} {}",
+        "{window:?} {named:?} {rates:?} {} {} {} {}{stories}",
         patient.scenario, patient.onset_ms, patient.zone_name, patient.serial_number
     );
     // FNV-1a: the streams behind it are independent, so it only has to distinguish contents.

@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
-use crate::day::{Bout, DayPlan, Movement};
+use crate::bout::{Bout, Movement};
+use crate::day::DayPlan;
 use crate::error::BraceletError;
 use crate::moment::Moment;
 use crate::night::Stage;
@@ -15,18 +16,10 @@ use crate::patient::Patient;
 use crate::randomness::Subject;
 use crate::scenario::Scenario;
 use crate::signals::{blood_pressure, heart_rate, respiration, spo2, temperature};
+use crate::stories::story::BatteryPlan;
+use crate::stories::strain::Strain;
 use crate::time::{HOUR_MS, MINUTE_MS};
-
-/// Where the bracelet is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wear {
-    /// On the wrist.
-    Worn,
-    /// Somewhere else.
-    Off,
-    /// On the charger.
-    Charging,
-}
+use crate::wear::{Contact, Wear};
 
 /// The truth of one minute.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +28,8 @@ pub struct Minute {
     pub start_ms: i64,
     /// Where the bracelet is.
     pub wear: Wear,
+    /// How well it feels.
+    pub contact: Contact,
     /// Charge of the battery, %.
     pub battery_percent: f64,
     /// Sleep stage at the begin of the minute, none when the patient is up.
@@ -132,6 +127,13 @@ impl<'p> Course<'p> {
 
     /// Returns where the bracelet is at `at_ms`.
     pub fn wear_at(&self, at_ms: i64) -> Wear {
+        // A bracelet that measures nothing is for all that look at it the same as one that lies on a table.
+        if self.contact_at(at_ms) == Contact::None {
+            return Wear::Off;
+        }
+        if let Some(wear) = self.patient.stories.iter().find_map(|story| story.wear_at(at_ms)) {
+            return wear;
+        }
         let day = self.day_at(at_ms);
         let is_charging = (day.charge_start_ms..day.charge_end_ms).contains(&at_ms);
         match self.patient.scenario {
@@ -141,6 +143,20 @@ impl<'p> Course<'p> {
             Scenario::NotWorn if self.patient.is_after_onset(at_ms) => Wear::Off,
             _ => Wear::Worn,
         }
+    }
+
+    /// Returns how well the bracelet feels in the minute of `at_ms`.
+    pub fn contact_at(&self, at_ms: i64) -> Contact {
+        let minute = at_ms.div_euclid(MINUTE_MS);
+        let stories = self.patient.stories.iter().filter(|story| story.covers(at_ms));
+        stories.fold(Contact::Firm, |contact, story| {
+            // By the minute, so that all data types agree about it, and drawn for stories only: healthy days cost nothing.
+            let mut chance = || self.patient.randomness.stream(Subject::Contact, minute).random();
+            match story.contact(minute * MINUTE_MS, &mut chance) {
+                Contact::Firm => contact,
+                other => other,
+            }
+        })
     }
 
     fn moment(&self, at_ms: i64) -> Moment {
@@ -156,6 +172,7 @@ impl<'p> Course<'p> {
             exertion: response(self.bouts_around(at_ms), at_ms, 1.0, 2.0),
             heat: response(self.bouts_around(at_ms), at_ms, 15.0, 20.0),
             deterioration: self.patient.deterioration(at_ms),
+            strain: self.patient.stories.iter().map(|story| story.strain(at_ms)).fold(Strain::default(), |a, b| a + b),
             fibrillates: self.patient.fibrillates(at_ms),
         }
     }
@@ -179,6 +196,7 @@ impl<'p> Course<'p> {
             start_ms,
             wear: self.wear_at(start_ms),
             battery_percent: self.battery_percent(start_ms),
+            contact: self.contact_at(start_ms),
             stage: moment.stage,
             movement,
             steps,
@@ -204,7 +222,7 @@ impl<'p> Course<'p> {
             return (bout.movement, steps, bout.speed_mps * (1.0 + 0.03 * noise));
         }
         // Who is ill does not potter about: a fall in these steps is part of the story.
-        let stirs = 0.22 * self.patient.baseline.liveliness * (1.0 - moment.deterioration);
+        let stirs = 0.22 * self.patient.baseline.liveliness * (1.0 - moment.deterioration - moment.strain.illness);
         if moment.stage.is_none() && chance < stirs {
             let steps = 6 + (chance / stirs * 28.0) as u32;
             return (Movement::Other, steps, f64::from(steps) / 60.0 * 0.6);
@@ -212,8 +230,17 @@ impl<'p> Course<'p> {
         (Movement::Rest, 0, 0.0)
     }
 
-    /// Charge of the battery: falls evenly from the end of one charging to the begin of the next.
-    fn battery_percent(&self, at_ms: i64) -> f64 {
+    /// Charge of the battery, %.
+    pub(crate) fn battery_percent(&self, at_ms: i64) -> f64 {
+        let planned = |at_ms| self.planned_battery_percent(at_ms);
+        let plan = BatteryPlan { planned: &planned, drain_per_hour: self.patient.baseline.battery_drain };
+        // Stories of one patient do not overlap, so the last that has begun has the last word.
+        let begun = self.patient.stories.iter().rev().find(|story| story.start_ms() <= at_ms);
+        begun.and_then(|story| story.battery_percent(at_ms, &plan)).unwrap_or_else(|| planned(at_ms))
+    }
+
+    /// What the daily charging makes of the battery: it falls evenly from the end of one charging to the begin of the next.
+    fn planned_battery_percent(&self, at_ms: i64) -> f64 {
         const GAIN_PER_MS: f64 = 1.5 / 60_000.0;
         let patient = self.patient;
         if patient.scenario == Scenario::Charging && patient.is_after_onset(at_ms) {

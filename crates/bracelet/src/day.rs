@@ -5,55 +5,12 @@ use jiff::tz::TimeZone;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
+use crate::bout::{Bout, Movement};
 use crate::error::BraceletError;
 use crate::night::Night;
 use crate::patient::Patient;
 use crate::randomness::Subject;
 use crate::time::{HOUR_MS, MINUTE_MS};
-
-/// A kind of movement, with the number that the column `activity_type` uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Movement {
-    /// A few steps about the house.
-    Other = 1,
-    /// Walking.
-    Walk = 2,
-    /// Running.
-    Run = 4,
-    /// Cycling: effort without steps.
-    Cycle = 6,
-    /// Sitting, lying, sleeping.
-    Rest = 7,
-}
-
-/// A stretch of walking or exercise; begins and ends on whole minutes.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Bout {
-    /// Begin, Unix ms.
-    pub start_ms: i64,
-    /// End, Unix ms, exclusive.
-    pub end_ms: i64,
-    /// What is done.
-    pub movement: Movement,
-    /// Share of the heart-rate reserve that it takes, 0 to 1.
-    pub effort: f64,
-    /// Steps per minute.
-    pub cadence: f64,
-    /// Metres per second.
-    pub speed_mps: f64,
-}
-
-impl Bout {
-    /// Returns whether it has begun and not ended at `at_ms`.
-    pub fn is_under_way(&self, at_ms: i64) -> bool {
-        (self.start_ms..self.end_ms).contains(&at_ms)
-    }
-
-    fn overlaps(&self, start_ms: i64, end_ms: i64) -> bool {
-        self.start_ms < end_ms && start_ms < self.end_ms
-    }
-}
 
 /// One local day of one patient.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,6 +50,9 @@ impl DayPlan {
         let mut bouts = draw_bouts(patient, charge_end_ms, bed_ms, &mut random);
         // All bouts are drawn first, so that the day before the onset is the same as that of the healthy twin.
         bouts.retain(|bout| patient.deterioration(bout.start_ms) < 0.05);
+        for story in &patient.stories {
+            story.change_bouts(&mut bouts, start_ms..end_ms);
+        }
         Ok(Self { date: day, start_ms, end_ms, night, bed_ms, charge_start_ms, charge_end_ms, bouts })
     }
 

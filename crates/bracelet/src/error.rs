@@ -22,6 +22,25 @@ pub enum BraceletError {
         /// The names that there are.
         known: String,
     },
+    /// A request for stories is not understood.
+    #[error("`{text}` is no story, asked for as NAME:COUNT or NAME:PERCENT%, or `healthy` for none; known are {known}")]
+    UnknownStory {
+        /// What was asked for.
+        text: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// The time of the fleet is too short for its stories.
+    #[error("there is no room for another story `{0}`: send more days, or take more patients or fewer stories")]
+    NoRoomForStory(&'static str),
+    /// The file of the truth cannot be written.
+    #[error("cannot write the truth to {path}: {reason}")]
+    TruthFile {
+        /// Its path.
+        path: String,
+        /// Why not.
+        reason: std::io::Error,
+    },
     /// A time lies outside what the calendar can express.
     #[error("time {0} ms is outside the calendar")]
     TimeOutOfRange(i64),

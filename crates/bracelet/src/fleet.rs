@@ -9,11 +9,13 @@ mod client;
 mod config;
 mod delivery;
 mod driver;
+mod late;
 mod live;
 mod load;
 mod progress;
 mod session;
 mod tally;
+mod truth_file;
 
 pub use config::{Clock, FleetConfig, HistoryOrder, Live, LoadPlan};
 pub use driver::Fleet;

@@ -1,6 +1,7 @@
 //! What a moment of a course is made of.
 
 use crate::night::Stage;
+use crate::stories::strain::Strain;
 use crate::time::MINUTE_MS;
 
 /// What the signals need to know of one moment.
@@ -18,6 +19,8 @@ pub(crate) struct Moment {
     pub heat: f64,
     /// 0 to 1.
     pub deterioration: f64,
+    /// What stories add to the vital signs.
+    pub strain: Strain,
     pub fibrillates: bool,
 }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::error::BraceletError;
 use crate::randomness::{Randomness, Subject};
 use crate::scenario::Scenario;
+use crate::stories::story::Story;
 
 /// What an activation says about a person. Nobody real.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -48,6 +49,10 @@ pub struct Baseline {
     pub systolic_mmhg: f64,
     /// Diastolic pressure awake at rest, mmHg.
     pub diastolic_mmhg: f64,
+    /// Share by which the systolic pressure falls in sleep.
+    pub systolic_dip: f64,
+    /// Share by which the diastolic pressure falls in sleep.
+    pub diastolic_dip: f64,
     /// Respiratory sinus arrhythmia: relative change of the interval at rest, 0 to 1.
     pub sinus_arrhythmia: f64,
     /// Usual hour of going to bed, hours after the local midnight that begins the day (may exceed 24).
@@ -69,6 +74,8 @@ pub struct Patient {
     pub scenario: Scenario,
     /// From when on (Unix ms) the scenario holds.
     pub onset_ms: i64,
+    /// What else happens, in order of time and without overlap.
+    pub stories: Vec<Story>,
     /// What the service knows of the patient.
     pub person: Person,
     /// Their resting values.
@@ -98,6 +105,7 @@ impl Patient {
             index,
             scenario,
             onset_ms,
+            stories: Vec::new(),
             person,
             baseline,
             serial_number: format!("SIM-{index:06}"),
@@ -159,6 +167,8 @@ fn invent_person(randomness: &Randomness, index: u64) -> (Person, Baseline) {
         skin_temp_c: random.random_range(31.8..33.4),
         systolic_mmhg: random.random_range(114.0..124.0) + 14.0 * (1.0 - youth),
         diastolic_mmhg: random.random_range(70.0..80.0) + 5.0 * (1.0 - youth),
+        systolic_dip: 0.12,
+        diastolic_dip: 0.12,
         sinus_arrhythmia: random.random_range(0.010..0.016) + 0.014 * youth,
         bed_hour: random.random_range(21.8..23.9),
         night_hours: random.random_range(6.8..8.6),

@@ -42,6 +42,12 @@ pub enum Subject {
     SkinLevel,
     /// Responses of the skin.
     SkinResponses,
+    /// Resting values of the sourced population.
+    Population,
+    /// Which patients have which stories, and when.
+    Casting,
+    /// What a loose bracelet feels in one minute.
+    Contact,
 }
 
 /// The source of all chance in one patient's life.

@@ -2,11 +2,12 @@
 
 use super::block::{Block, Window};
 use super::column::{Column, round_to};
-use crate::course::{Course, Minute, Wear};
-use crate::day::Movement;
+use crate::bout::Movement;
+use crate::course::{Course, Minute};
 use crate::night::Stage;
 use crate::patient::Patient;
 use crate::time::MINUTE_MS;
+use crate::wear::{Contact, Wear};
 
 /// Minutes between two readings of the blood pressure.
 const PRESSURE_EVERY_MIN: i64 = 30;
@@ -46,9 +47,17 @@ impl ActivityRow {
         if truth.wear != Wear::Worn {
             return Self::unworn(&truth);
         }
+        let is_loose = truth.contact == Contact::Loose;
+        let row = Self::worn(course, &truth);
+        if is_loose { row.loosened(&truth) } else { row }
+    }
+
+    /// What is measured on the wrist.
+    fn worn(course: &Course, truth: &Minute) -> Self {
+        let minute = truth.start_ms.div_euclid(MINUTE_MS);
         let [_, heart, respiration, oxygen, systolic, diastolic] = truth.noise;
         let whole = |value: f64| value.round() as i64;
-        let quality = quality(&truth);
+        let quality = quality(truth);
         // Gait is measured while walking and missing otherwise; a zero would drag the average down.
         let is_walking = matches!(truth.movement, Movement::Walk | Movement::Run);
         let while_walking = |value: f64| is_walking.then(|| round_to(value, 2));
@@ -62,7 +71,7 @@ impl ActivityRow {
             last_steps: i64::from(truth.steps),
             activity_type: truth.movement as i64,
             speed: whole(truth.speed_mps * 10.0).max(0),
-            energy_exp: energy_cal(course.patient(), &truth),
+            energy_exp: energy_cal(course.patient(), truth),
             respiration_rate: whole(truth.respiration_rate + 0.3 * respiration).clamp(4, 60),
             resp_q: quality.others,
             spo2: whole(truth.spo2 + 0.25 * oxygen).clamp(60, 100),
@@ -76,6 +85,29 @@ impl ActivityRow {
             gait_var: while_walking(3.0 + 0.5 * oxygen.abs()),
             pressure_mmhg: has_pressure
                 .then(|| (whole(truth.systolic_mmhg + 2.0 * systolic), whole(truth.diastolic_mmhg + 1.5 * diastolic))),
+        }
+    }
+
+    /// What a loose strap makes of it. The noise of the minute decides, so that the row stays a function of its time.
+    fn loosened(self, truth: &Minute) -> Self {
+        let [first, second, third, ..] = truth.noise;
+        let whole = |value: f64| value.round() as i64;
+        Self {
+            // Wide of any truth, as light that comes past the strap makes them, but within what a sensor can say.
+            bpm: whole(truth.heart_rate + 45.0 * first).clamp(30, 240),
+            bpm_q: i64::from(truth.chance < 0.5),
+            respiration_rate: whole(truth.respiration_rate + 9.0 * second).clamp(4, 60),
+            resp_q: i64::from(truth.chance < 0.3),
+            spo2: whole(truth.spo2 - 9.0 - 6.0 * third.abs()).clamp(60, 100),
+            spo2_q: i64::from(truth.chance < 0.3),
+            wearing: 1,
+            // It cools towards the air. The column has no quality: only the unsure wear says that it cannot be trusted.
+            core_temp_c: self.core_temp_c.map(|core| round_to(core - 1.2 - 0.4 * first.abs(), 2)),
+            pressure_mmhg: None,
+            gait_speed_mps: None,
+            gait_asymmetry: None,
+            gait_var: None,
+            ..self
         }
     }
 
@@ -144,7 +176,11 @@ fn energy_cal(patient: &Patient, truth: &Minute) -> i64 {
 
 /// Returns the rows whose minute begins in the window.
 pub(crate) fn rows(course: &Course, window: Window) -> Vec<ActivityRow> {
-    minutes(window).map(|minute| ActivityRow::new(course, minute)).collect()
+    // No row and not an empty one: a gap is what a reader sees of a bracelet that has no power.
+    minutes(window)
+        .filter(|minute| course.contact_at(minute * MINUTE_MS) != Contact::None)
+        .map(|minute| ActivityRow::new(course, minute))
+        .collect()
 }
 
 /// Numbers of the minutes that begin in the window.

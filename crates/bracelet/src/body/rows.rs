@@ -3,11 +3,12 @@
 use super::activity::minutes;
 use super::block::{Block, Window};
 use super::column::{Column, round_to};
-use crate::course::{Course, Wear};
+use crate::course::Course;
 use crate::night::{EPOCH_MS, Stage};
 use crate::signals::hrv::{HrvRow, hrv_rows};
 use crate::signals::rr::rr_intervals;
 use crate::time::MINUTE_MS;
+use crate::wear::{Contact, Wear};
 
 /// `rr-interval`: one row per beat.
 pub(super) fn rr_interval(course: &Course, window: Window) -> Vec<Block> {
@@ -79,10 +80,13 @@ pub(super) fn sleep(course: &Course, window: Window) -> Vec<Block> {
 
 /// `temperature`: one row per minute; a sensor that touches no skin has no skin temperature.
 pub(super) fn temperature(course: &Course, window: Window) -> Vec<Block> {
-    let truths: Vec<_> = minutes(window).map(|minute| course.minute(minute)).collect();
+    let truths = minutes(window).map(|minute| course.minute(minute)).filter(|truth| truth.contact != Contact::None);
+    let truths: Vec<_> = truths.collect();
     let skin = |sensor: usize| {
         let measured = truths.iter().map(|truth| {
             let value = truth.skin_temp_c[sensor] + 0.02 * truth.noise[sensor + 1];
+            // A loose sensor measures the air as much as the skin, and there is no column that says so.
+            let value = if truth.contact == Contact::Loose { 0.4 * value + 0.6 * truth.ambient_temp_c } else { value };
             (truth.wear == Wear::Worn).then(|| round_to(value, 2))
         });
         Column::OptionalDecimals(measured.collect())

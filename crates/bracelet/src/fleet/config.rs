@@ -1,12 +1,14 @@
 //! Configuration of a fleet.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::body::SignalRates;
 use crate::data_type::DataType;
 use crate::scenario::{Cast, Scenario};
+use crate::stories::casting::StoryPlan;
 
 /// The wall clock: Unix ms.
 pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
@@ -31,6 +33,10 @@ pub struct FleetConfig {
     /// Time at which the scenarios begin (Unix ms); none lets each begin when it shows best, see
     /// [`Scenario::onset_before`].
     pub onset_ms: Option<i64>,
+    /// Stories, whose patients have the resting values of the sourced population; `cast` is then not asked.
+    pub stories: Option<StoryPlan>,
+    /// File to which the truth of the stories is written; it must not exist.
+    pub truth: Option<PathBuf>,
     /// Time zones; patient `i` lives in number `i` modulo their number. Must not be empty.
     pub zones: Vec<String>,
     /// The password with which patients are activated. The seed must not decide it: seeds are no secret.
@@ -63,6 +69,8 @@ impl FleetConfig {
             seed: 1,
             cast: Cast::All(Scenario::Healthy),
             onset_ms: None,
+            stories: None,
+            truth: None,
             zones: vec!["Europe/Zurich".to_owned()],
             password: password.to_owned(),
             data_types: DataType::VITALS.to_vec(),

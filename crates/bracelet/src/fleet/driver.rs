@@ -14,12 +14,15 @@ use tokio::time::Instant;
 use super::client::{Credential, Payload, ServiceClient};
 use super::config::{Clock, FleetConfig, Live};
 use super::delivery;
+use super::late;
 use super::progress::Progress;
 use super::session::{Session, text};
 use super::tally::{FleetResult, Stopped, Tally};
+use super::truth_file::{Deliveries, TruthFile};
 use crate::body::{SyncBody, Window};
 use crate::error::BraceletError;
 use crate::patient::Patient;
+use crate::stories::casting::cast;
 
 /// Failures that are reported one by one; more are only counted.
 const REPORTED_FAILURES: u64 = 5;
@@ -33,6 +36,8 @@ pub struct Fleet {
     pub(super) client: ServiceClient,
     pub(super) tally: Arc<Tally>,
     connections: Arc<Semaphore>,
+    /// What stories withheld and was sent after all.
+    pub(super) deliveries: Arc<Deliveries>,
     /// Syncs that are drawn at a time. More would take memory and no less time, and nothing ends what is being drawn.
     drawings: Arc<Semaphore>,
     /// Code of the study, once it is known.
@@ -53,6 +58,7 @@ impl Fleet {
             connections: Arc::new(Semaphore::new(connections)),
             drawings: Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(1, usize::from))),
             group: Arc::default(),
+            deliveries: Arc::default(),
             config: Arc::new(config),
             clock,
             progress,
@@ -64,6 +70,22 @@ impl Fleet {
 
     /// Does everything: enrols, sends the past, and the present until `stop` becomes true.
     pub async fn run(&self, live: Option<Live>, stop: watch::Receiver<bool>) -> Result<FleetResult, BraceletError> {
+        // Before anybody is enrolled: a run whose truth is lost is of no use.
+        let mut truth = self.config.truth.as_deref().map(TruthFile::create).transpose()?;
+        let result = self.run_all(live, stop, truth.as_mut()).await;
+        // Whatever came of the run: what was sent late was sent.
+        if let Some(truth) = &mut truth {
+            truth.write_deliveries(&self.deliveries)?;
+        }
+        result
+    }
+
+    async fn run_all(
+        &self,
+        live: Option<Live>,
+        stop: watch::Receiver<bool>,
+        truth: Option<&mut TruthFile>,
+    ) -> Result<FleetResult, BraceletError> {
         let fleet = self.until(&stop);
         let group = fleet.group().await?;
         // Before anything else: who stops the fleet wants to find what it has left.
@@ -78,6 +100,10 @@ impl Fleet {
             let stopped = Stopped { done, planned, steps: "patients enrolled" };
             return Ok(FleetResult { patients: done, stopped: Some(stopped), ..self.result(&[]) });
         };
+        // Before the first row: who looks at alarms while the fleet runs can compare them already.
+        if let (Some(truth), Some(plan)) = (truth, &self.config.stories) {
+            truth.write_patients(plan, self.config.seed, &sessions)?;
+        }
         let end_ms = (self.clock)() - live.map_or(0, |live| live.lag_ms);
         // Rows lie on whole seconds, and a window that begins within one would lose it.
         let end_ms = end_ms.div_euclid(1_000) * 1_000;
@@ -121,8 +147,7 @@ impl Fleet {
         self.progress.phase("enrolling patients", Some(self.config.patients));
         let now_ms = (self.clock)();
         let mut tasks = JoinSet::new();
-        for index in 0..self.config.patients {
-            let patient = self.invent(index, now_ms)?;
+        for patient in self.invent_all(now_ms)? {
             let fleet = self.clone();
             let group = group.clone();
             tasks.spawn(async move { fleet.enrol_one(patient, &group).await });
@@ -136,6 +161,19 @@ impl Fleet {
         // Tasks end in any order; results have to be the same in every run of a seed.
         sessions.sort_by_key(|session| session.patient.index);
         Ok(sessions)
+    }
+
+    /// Invents all patients before the first is enrolled: stories that have no room must leave nobody behind.
+    fn invent_all(&self, now_ms: i64) -> Result<Vec<Patient>, BraceletError> {
+        let config = &self.config;
+        let Some(plan) = &config.stories else {
+            return (0..config.patients).map(|index| self.invent(index, now_ms)).collect();
+        };
+        let zone = |index: u64| &config.zones[index as usize % config.zones.len()];
+        let invented = (0..config.patients).map(|index| Patient::of_population(config.seed, index, zone(index)));
+        let mut patients = invented.collect::<Result<Vec<_>, _>>()?;
+        cast(&mut patients, plan, config.seed)?;
+        Ok(patients)
     }
 
     fn invent(&self, index: u64, now_ms: i64) -> Result<Patient, BraceletError> {
@@ -174,7 +212,10 @@ impl Fleet {
         let span_ms = delivery::longest_window_ms(&config.data_types, &config.rates);
         let plans: Vec<Vec<Window>> = sessions
             .iter()
-            .map(|session| delivery::history(&session.patient, config.days, end_ms, span_ms, config.order))
+            .map(|session| {
+                let windows = delivery::history(&session.patient, config.days, end_ms, span_ms, config.order);
+                late::arrived(&session.patient, windows, end_ms)
+            })
             .collect();
         let total: usize = plans.iter().map(Vec::len).sum();
         self.progress.phase("sending history", Some(total as u64));
@@ -214,7 +255,7 @@ impl Fleet {
             () = stopped(stop.clone()) => return Ok(false),
             drawn = drawn => drawn?,
         };
-        Ok(self.send_body(session, body, None).await)
+        Ok(self.send_noted(session, window, body, None).await)
     }
 
     /// Builds and sends one sync when a connection is free. A failure is counted and reported; the fleet goes on. Whether
@@ -233,7 +274,16 @@ impl Fleet {
         due: Option<Instant>,
     ) -> Result<bool, BraceletError> {
         let body = self.build(&session.patient, window).await?;
-        Ok(self.send_body(session, body, due).await)
+        Ok(self.send_noted(session, window, body, due).await)
+    }
+
+    /// Sends what was built and notes when, if it was withheld before.
+    async fn send_noted(&self, session: &Session, window: Window, body: Option<Body>, due: Option<Instant>) -> bool {
+        let is_done = self.send_body(session, body, due).await;
+        if is_done {
+            self.deliveries.note(session, window, (self.clock)());
+        }
+        is_done
     }
 
     /// Sends what was built, if there is anything to send.

@@ -9,9 +9,11 @@ use tokio::time::{Duration, Instant};
 use super::config::Live;
 use super::delivery;
 use super::driver::{Fleet, finish};
+use super::late;
 use super::session::Session;
 use crate::body::Window;
 use crate::error::BraceletError;
+use crate::time::HOUR_MS;
 
 impl Fleet {
     /// Sends the present from `begin_ms` on, one sync per tick and patient, until `stop` becomes true or all ticks are done.
@@ -46,6 +48,9 @@ impl Fleet {
         let first = Instant::now() + live.tick + offset;
         let mut ticks = tokio::time::interval_at(first, live.tick.max(Duration::from_millis(1)));
         let mut held = Vec::new();
+        let patient = &session.patient;
+        let past_ms = i64::from(self.config.days + 1) * 24 * HOUR_MS;
+        let mut late = late::still_held(patient, Window::new(begin_ms - past_ms, begin_ms));
         let mut cursor_ms = begin_ms;
         let mut ticks_left = live.ticks.unwrap_or(u64::MAX);
         while ticks_left > 0 {
@@ -65,9 +70,22 @@ impl Fleet {
                 continue;
             }
             cursor_ms = window.to_ms;
-            for due in delivery::live(session.patient.scenario, &mut held, window) {
+            for due in delivery::live(patient.scenario, &mut held, window) {
+                for piece in late::cut(patient, due) {
+                    match piece.due_ms {
+                        Some(_) => late.push(piece),
+                        None => drop(self.send_window(session, piece.window).await?),
+                    }
+                }
+            }
+            // By the time of the samples and not by the clock: an accelerated run has its own.
+            for due in late::release(patient, &mut late, cursor_ms) {
                 self.send_window(session, due).await?;
             }
+        }
+        // Nothing is lost with the end of the fleet; the truth says when these were sent.
+        for due in late::release(patient, &mut late, i64::MAX) {
+            self.send_window(session, due).await?;
         }
         for late in delivery::release(&mut held) {
             self.send_window(session, late).await?;

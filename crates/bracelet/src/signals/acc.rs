@@ -9,8 +9,8 @@ use rand::RngExt;
 
 use super::cycles::{NoiseTable, TABLE_LEN, Template, block_parts};
 use super::rr::BLOCK_MS;
+use crate::bout::Movement;
 use crate::course::{Course, Minute};
-use crate::day::Movement;
 use crate::night::Stage;
 use crate::patient::Patient;
 use crate::randomness::Subject;

@@ -8,8 +8,8 @@ use rand::RngExt;
 
 use super::cycles::{NoiseTable, block_parts};
 use super::rr::BLOCK_MS;
+use crate::bout::Movement;
 use crate::course::Course;
-use crate::day::Movement;
 use crate::night::Stage;
 use crate::randomness::Subject;
 use crate::time::MINUTE_MS;

@@ -8,8 +8,8 @@ use std::f64::consts::TAU;
 use super::acc::{Gait, directions};
 use super::cycles::{NoiseTable, TABLE_LEN, Template, block_parts};
 use super::rr::BLOCK_MS;
+use crate::bout::Movement;
 use crate::course::{Course, Minute};
-use crate::day::Movement;
 use crate::time::MINUTE_MS;
 
 /// What the sensor can show to either side, °/s.

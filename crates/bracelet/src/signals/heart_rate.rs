@@ -22,7 +22,8 @@ pub(crate) fn heart_rate(patient: &Patient, moment: &Moment) -> f64 {
         // About five beats slower asleep, on top of the daily swing, and again different by stage.
         + moment.sleep_depth() * (stage - 5.0)
         + 1.8 * drift
-        + 52.0 * moment.deterioration;
+        + 52.0 * moment.deterioration
+        + moment.strain.heart_rate;
     // Fibrillating atria drive the ventricles faster and less evenly.
     let rest = if moment.fibrillates { rest + 18.0 + 4.0 * drift } else { rest };
     // Tanaka's formula, while the service uses Fox's by default: zones must be right for hearts that do not follow

@@ -6,7 +6,8 @@
 use std::f64::consts::TAU;
 
 use super::rr::{BLOCK_MS, BeatBlock};
-use crate::course::{Course, Wear};
+use crate::course::Course;
+use crate::wear::Wear;
 
 /// One row of the data type `heart-rate-variability`.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,8 +6,8 @@
 
 use super::cycles::{NoiseTable, Template, block_parts};
 use super::rr::{BLOCK_MS, BeatBlock};
+use crate::bout::Movement;
 use crate::course::Course;
-use crate::day::Movement;
 use crate::time::MINUTE_MS;
 
 /// From the R peak to the pulse at the wrist, ms.

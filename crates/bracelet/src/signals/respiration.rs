@@ -15,6 +15,7 @@ pub(crate) fn respiration_rate(patient: &Patient, moment: &Moment) -> f64 {
         + unevenness * drift
         + 20.0 * moment.exertion
         // Respiration leads the story of deterioration, as it does in patients: it is the sign that moves first.
-        + 12.5 * moment.deterioration;
+        + 12.5 * moment.deterioration
+        + moment.strain.respiration_rate;
     rate.clamp(8.0, 45.0)
 }

@@ -10,9 +10,10 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
-use crate::course::{Course, Wear};
+use crate::course::Course;
 use crate::randomness::Subject;
 use crate::time::MINUTE_MS;
+use crate::wear::{Contact, Wear};
 
 /// Length of a block in milliseconds.
 pub const BLOCK_MS: i64 = 300_000;
@@ -184,6 +185,10 @@ fn quality_in(course: &Course, minute: i64) -> Option<u8> {
     let start_ms = minute * MINUTE_MS;
     if course.wear_at(start_ms) != Wear::Worn {
         return None;
+    }
+    // Beats are felt through a loose strap as badly as everything else.
+    if course.contact_at(start_ms) == Contact::Loose {
+        return Some(1);
     }
     let is_moving = course.day_at(start_ms).bout_at(start_ms).is_some();
     Some(if is_moving { 3 } else { 4 })

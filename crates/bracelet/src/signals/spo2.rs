@@ -11,6 +11,7 @@ pub(crate) fn saturation(patient: &Patient, moment: &Moment) -> f64 {
     // Breathing is shallower asleep: healthy saturation falls by half a percent or so.
     let saturation = patient.baseline.spo2 - 0.6 * moment.sleep_depth() + 0.35 * drift
         - 0.8 * moment.exertion
-        - 8.0 * moment.deterioration;
+        - 8.0 * moment.deterioration
+        + moment.strain.spo2;
     saturation.clamp(70.0, 100.0)
 }

@@ -20,7 +20,8 @@ pub(crate) fn core(patient: &Patient, moment: &Moment) -> f64 {
         + 0.35 * circadian(moment.hour, 17.0)
         + 0.04 * drift(patient, moment)
         + 0.9 * moment.heat
-        + 2.3 * moment.deterioration;
+        + 2.3 * moment.deterioration
+        + moment.strain.core_temp_c;
     temperature.clamp(34.0, 41.5)
 }
 
@@ -31,7 +32,8 @@ pub(crate) fn skin(patient: &Patient, moment: &Moment) -> [f64; 2] {
         + 0.35 * drift(patient, moment)
         // Sweat and shifted blood cool the wrist in effort, while the core warms.
         - 0.8 * moment.exertion
-        + 1.1 * moment.deterioration;
+        + 1.1 * moment.deterioration
+        + moment.strain.skin_temp_c;
     let second = first - 0.25 + 0.1 * drift(patient, moment);
     [first.clamp(25.0, 39.0), second.clamp(25.0, 39.0)]
 }

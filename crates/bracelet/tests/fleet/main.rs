@@ -8,5 +8,6 @@
 
 mod delivery;
 mod stopping;
+mod stories;
 mod stub;
 mod trouble;

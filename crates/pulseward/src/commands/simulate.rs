@@ -1,10 +1,11 @@
 //! `pulseward simulate`: a fleet of simulated bracelets that sends to a service over HTTP.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bracelet::fleet::{Fleet, FleetConfig, Live};
-use bracelet::{Cast, DataType};
+use bracelet::{Cast, DataType, Presence, StoryPlan, StoryRequests};
 use clap::Args;
 use serde_json::Value;
 
@@ -41,6 +42,14 @@ pub struct Simulate {
     /// What happens to the patients; `mixed` gives every second one a story
     #[arg(long, value_name = "S", default_value = "mixed")]
     scenario: Cast,
+    /// Stories for judging alarms, as `deterioration:3,exercise:20%`: so many over the fleet, or one for each patient of a
+    /// share of it. Stories: deterioration, exercise, loose-sensor, charging, late-sync, dead-battery; `healthy` alone for a
+    /// fleet to compare with
+    #[arg(long, value_name = "NAME:N,…", conflicts_with = "scenario")]
+    stories: Option<StoryRequests>,
+    /// New file for what is true of the stories: JSON lines, one for each patient, story and bracelet
+    #[arg(long, value_name = "FILE", requires = "stories")]
+    truth: Option<PathBuf>,
     /// Seed of all chance: the same seed makes the same patients
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -71,6 +80,9 @@ impl Simulate {
         config.group = self.group;
         config.seed = self.seed;
         config.cast = self.scenario;
+        let presence = if self.live { Presence::Live } else { Presence::History };
+        config.stories = self.stories.map(|stories| StoryPlan::new(stories, wiring::now_ms(), self.days, presence));
+        config.truth = self.truth;
         // Days and nights of the patients are then those of the person who looks at them.
         config.zones = vec![self.time_zone.unwrap_or_else(local_zone)];
         config.days = self.days;
