@@ -72,7 +72,7 @@ where
     rest: Rest,
     share: Share,
     /// Time for which a client may pause.
-    patience: Duration,
+    timeout: Duration,
     /// Time since which it has paused.
     since: Instant,
 }
@@ -82,14 +82,14 @@ where
     B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
 {
     /// Returns the same request, of a client of this address, with such a body.
-    pub fn of(request: Request<B>, patience: Duration, (unread, client): (&Unread, IpAddr)) -> Request<Self> {
+    pub fn of(request: Request<B>, timeout: Duration, (unread, client): (&Unread, IpAddr)) -> Request<Self> {
         let share = unread.share_of(client);
         let rest = match request.version() {
             Version::HTTP_2 => Rest::Reset,
             _ if request.headers().contains_key(EXPECT) => Rest::NotSent,
             _ => Rest::Read,
         };
-        request.map(|body| ReadToTheEnd { body: Some(body), rest, share, patience, since: Instant::now() })
+        request.map(|body| ReadToTheEnd { body: Some(body), rest, share, timeout, since: Instant::now() })
     }
 }
 
@@ -134,7 +134,7 @@ where
             return;
         };
         // One that was given up because its client paused for too long is not waited for again.
-        let left = self.patience.saturating_sub(self.since.elapsed());
+        let left = self.timeout.saturating_sub(self.since.elapsed());
         if left.is_zero() {
             return;
         }
