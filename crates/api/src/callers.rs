@@ -114,6 +114,7 @@ impl Known {
         if self.newer.contains(&credential) {
             return;
         }
+        // Whole generations and not the oldest one: that needs no order among them, which each request would have to change.
         if self.newer.len() >= LARGEST_GENERATION {
             self.older = std::mem::take(&mut self.newer);
         }
@@ -143,6 +144,7 @@ fn credentials_of<'request>(
 
 fn token_of(uri: &Uri) -> Option<Cow<'_, [u8]>> {
     let query = uri.query().unwrap_or_default();
+    // Nearly no address is escaped, and reading one that is allocates.
     let is_escaped = query.contains(['%', '+']);
     if is_escaped && let Some(token) = Parameters::of(uri).one("token") {
         return Some(Cow::Owned(token.as_bytes().to_vec()));
@@ -153,6 +155,7 @@ fn token_of(uri: &Uri) -> Option<Cow<'_, [u8]>> {
 
 fn bearer_of(headers: &HeaderMap) -> Option<Cow<'_, [u8]>> {
     let value = headers.get(AUTHORIZATION)?.as_bytes().trim_ascii();
+    // Whatever the scheme: an extractor that takes another one refuses the request, and only what is valid is noted.
     let scheme_end = value.iter().position(|byte| *byte == b' ').unwrap_or(0);
     Some(Cow::Borrowed(value[scheme_end..].trim_ascii()))
 }

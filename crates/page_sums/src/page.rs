@@ -50,6 +50,7 @@ pub(crate) fn sums_of_header(header: &[u8]) -> Sums {
     }
     let is_marked = header[MARK_AT..MARK_AT + 4] == MARK.to_be_bytes();
     match (header[RESERVED_AT] == SUM_BYTES, is_marked) {
+        // The room decides and not the mark, a flipped bit of which would otherwise end all comparing.
         (true, _) => Sums::InPages,
         (false, true) => Sums::Contradicted,
         (false, false) => Sums::None,
@@ -60,6 +61,7 @@ pub(crate) fn sums_of_header(header: &[u8]) -> Sums {
 pub(crate) fn page_size_of_header(header: &[u8]) -> Option<usize> {
     let stated = header.get(PAGE_SIZE_AT..PAGE_SIZE_AT + 2)?;
     let bytes = match usize::from(u16::from_be_bytes([stated[0], stated[1]])) {
+        // The one size that two bytes cannot hold.
         1 => LARGEST_PAGE,
         bytes => bytes,
     };

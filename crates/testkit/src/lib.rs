@@ -15,8 +15,8 @@ mod seaweed;
 mod skip;
 
 pub use postgres::{
-    CountingProxy, FailoverProxy, LogMark, OpenTransaction, OwnServer, Pooler, Postgres, PostgresError, SilentProxy,
-    Statement, Traffic, count_transactions,
+    CountingProxy, FailoverProxy, LogMark, OpenTransaction, OwnServer, Pooler, Postgres, PostgresError, RealLink,
+    SilentProxy, Statement, Traffic, count_transactions,
 };
 pub use recordings::real_data;
 pub use rounds::{ROUNDS_VARIABLE, Rounds, SEED_VARIABLE};

@@ -11,6 +11,7 @@ mod open_transaction;
 mod own;
 mod pooler;
 mod proxy;
+mod real_link;
 mod silent;
 
 pub use cluster::{Postgres, PostgresError};
@@ -20,4 +21,5 @@ pub use open_transaction::OpenTransaction;
 pub use own::OwnServer;
 pub use pooler::Pooler;
 pub use proxy::{CountingProxy, Traffic};
+pub use real_link::RealLink;
 pub use silent::SilentProxy;

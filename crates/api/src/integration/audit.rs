@@ -83,7 +83,7 @@ impl From<AuditEntry> for EntryBody {
             primary_entity_type: entry.primary.kind,
             secondary_entity_id,
             secondary_entity_type,
-            // As it was written, byte by byte: the chain covers it so.
+            // As it was written, byte by byte, which the chain covers. All of it is JSON that this program has written.
             details: entry.details.and_then(|details| RawValue::from_string(details).ok()),
         }
     }
@@ -120,7 +120,7 @@ fn action_of(code: &str) -> std::result::Result<Action, PlatformError> {
     Action::of_code(code).ok_or_else(unknown)
 }
 
-/// Was removed: the other address answers the same. It is no part of the document, as it never does anything.
+/// Answers 410: `list` has replaced the endpoint. It is not in the OpenAPI document, since no new client should call it.
 async fn of_patient() -> ApiError {
     ApiError::Particular {
         // Without looking at any credential (specification, 7): who still calls this needs to learn it.

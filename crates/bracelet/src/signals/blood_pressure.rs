@@ -10,12 +10,12 @@ pub(crate) fn pressure(patient: &Patient, moment: &Moment) -> (f64, f64) {
     let drift = patient.randomness.wander(Subject::PressureDrift, moment.at_ms, 45 * MINUTE_MS);
     // Pressure dips by about an eighth in sleep.
     let dip = 1.0 - 0.12 * moment.sleep_depth();
+    // Effort raises the systolic pressure far more than the diastolic; sepsis lowers both, which NEWS2 scores.
     let systolic =
-        // Effort raises the systolic pressure far more than the diastolic; sepsis lowers both, which NEWS2 scores.
         patient.baseline.systolic_mmhg * dip + 4.0 * drift + 45.0 * moment.exertion - 30.0 * moment.deterioration;
     let diastolic =
         patient.baseline.diastolic_mmhg * dip + 2.5 * drift + 5.0 * moment.exertion - 18.0 * moment.deterioration;
     let diastolic = diastolic.clamp(35.0, 130.0);
-    // A pulse pressure below 15 mmHg is no circulation.
+    // A pulse pressure below 15 mmHg is not compatible with circulation.
     (systolic.clamp(diastolic + 15.0, 230.0), diastolic)
 }

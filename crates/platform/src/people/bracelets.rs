@@ -17,13 +17,13 @@ use crate::core::error::{PlatformError, Result};
 use crate::people::People;
 
 const LONGEST_TEXT: usize = 100;
-/// Number of times that a change is tried again that meets another.
+/// Attempts at a change while others change the same bracelet.
 const TRIES: usize = 5;
 
 /// A bracelet to register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewBracelet {
-    /// What is printed on it.
+    /// Serial number, as it is printed on the bracelet.
     pub serial_number: SerialNumber,
     /// Model.
     pub device_type: String,
@@ -49,12 +49,12 @@ pub struct ListedBracelet {
     pub bracelet: Option<Bracelet>,
     /// Whether anybody has registered it.
     pub is_registered: bool,
-    /// Its last report, and the patient of that.
+    /// Its last report, and the patient who wore it then.
     pub seen: Option<(PatientId, Device)>,
 }
 
 impl From<Bracelet> for ListedBracelet {
-    /// One of which nothing was reported.
+    /// Makes the entry of a bracelet that has reported nothing.
     fn from(bracelet: Bracelet) -> Self {
         let serial_number = bracelet.serial_number.clone();
         ListedBracelet { serial_number, bracelet: Some(bracelet), is_registered: true, seen: None }
@@ -69,7 +69,7 @@ impl People {
     pub async fn bracelets(&self, researcher: &Researcher) -> Result<Vec<ListedBracelet>> {
         let inventory = self.core.users().bracelets(&researcher.account, researcher.key_id.as_ref()).await?;
         let devices = self.core.health().devices_of_patients(self.patients_within_reach(researcher).await?).await?;
-        // By the time of the last report, so that of a bracelet that was handed on the newest one remains.
+        // They come in the order of their last reports, so the newest wearer takes the place of earlier ones.
         let mut seen: BTreeMap<SerialNumber, (PatientId, Device)> = BTreeMap::new();
         for (patient, device) in devices {
             seen.insert(device.serial_number.clone(), (patient, device));
@@ -154,14 +154,14 @@ impl People {
             entry.details = Some(
                 json!({"device_type": bracelet.device_type, "firmware_version": bracelet.firmware_version}).to_string(),
             );
-            // Nobody's bracelet is in the users database alone; of a worn one the health database shows the device.
+            // A bracelet that nobody wears is in the users database alone; of a worn one the health database shows the device.
             let completion = match &bracelet.worn_by {
                 None => Completion::Here(self.core.audit(vec![entry])),
                 Some(patient) => Completion::Enqueued(Box::new(
                     self.message(device_of(patient, &bracelet, self.core.now_ms()), entry),
                 )),
             };
-            // False when it has changed hands since it was read: then the other form of completion is needed.
+            // False when it was attached, detached or removed since it was read: then the other form of completion is needed.
             if self.core.users().change_bracelet(bracelet.clone(), completion).await? {
                 if let Some(patient) = &bracelet.worn_by {
                     self.core.deliver_changes_of(patient).await?;
@@ -179,7 +179,7 @@ impl People {
         if self.core.users().remove_bracelet(&bracelet.id, self.core.audit(vec![entry])).await? {
             return Ok(());
         }
-        Err(worn("a patient wears the bracelet"))
+        Err(attached_conflict("a patient wears the bracelet"))
     }
 
     /// Puts a bracelet on a patient's wrist. Doing it again changes nothing.
@@ -203,7 +203,7 @@ impl People {
         {
             Attachment::Attached => self.core.deliver_changes_of(patient).await,
             Attachment::WornAlready => Ok(()),
-            Attachment::WornByAnother => Err(worn("another patient wears the bracelet")),
+            Attachment::WornByAnother => Err(attached_conflict("another patient wears the bracelet")),
         }
     }
 
@@ -224,7 +224,7 @@ impl People {
         entry.details = Some(json!({ "patient": patient }).to_string());
         let (uuid, serial_number) = (patient.clone(), bracelet.serial_number.clone());
         let message = self.message(HealthChange::RemoveDevice { uuid, serial_number }, entry);
-        // Taken off by another call in between; the entry is written once.
+        // Nothing is written where another call has detached it in between: that one has written the entry.
         if !self.core.users().detach_bracelet(&bracelet.id, patient, self.core.now_ms(), message).await? {
             return Err(PlatformError::NotFound("bracelet"));
         }
@@ -255,7 +255,7 @@ fn device_of(patient: &PatientId, bracelet: &Bracelet, at_ms: i64) -> HealthChan
     }
 }
 
-fn worn(message: &'static str) -> PlatformError {
+fn attached_conflict(message: &'static str) -> PlatformError {
     PlatformError::Conflict { code: "bracelet_attached", message }
 }
 

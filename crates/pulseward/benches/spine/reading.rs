@@ -63,7 +63,7 @@ pub fn summaries(server: &Server) {
     println!("  a static body through the same stack: {:.0} MB/s", static_rate());
 }
 
-/// Returns the rate at which the web server below ours sends 200 MB that lie ready, MB/s: the median of some times.
+/// Returns the rate at which axum alone sends 200 MB from memory, MB/s, as the ceiling for the service: the median of five.
 fn static_rate() -> f64 {
     let body = bytes::Bytes::from(vec![b'7'; 200_000_000]);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("threads");
@@ -99,7 +99,9 @@ fn wait_for_derivations(server: &Server) {
         let answer = connection.send(&request);
         assert_ok(&answer);
         let body: Value = serde_json::from_slice(&answer.body).expect("JSON");
+        // 1,440 rows of nine steps each.
         let done = body.as_object().is_some_and(|all| all.values().all(|day| day["activity"]["total_steps"] == 12_960));
+        // The day before may be done while older ones are still derived; then the server is not idle yet.
         if done && cpu - idle_cpu < 0.1 {
             return;
         }

@@ -1,4 +1,4 @@
-//! Bodies that come too slowly are given up: each holds a place among the requests under way.
+//! Bodies that come too slowly fail: each holds a place among the requests under way.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,9 +10,9 @@ use axum::body::{Bytes, HttpBody};
 use http_body::{Frame, SizeHint};
 use runtime::{Instant, Sleep, sleep};
 
-/// The largest body, bytes, that has to come as a whole within the time in which the rate of a larger one is taken.
+/// Bodies of up to this many bytes must arrive completely within the time-out; larger ones need `LEAST_RATE` over it.
 const SMALL_BYTES: u64 = 64 << 10;
-/// Looks at the rate within that time.
+/// Samples of the rate for each time-out.
 const LOOKS: u32 = 6;
 
 /// A body that fails once it has come too slowly. One that is small has a time as a whole, a larger one has a least rate.
@@ -32,14 +32,14 @@ pub struct Paced<B> {
 struct Pace {
     next_look: Sleep,
     /// Bytes that had come at the last look.
-    came: u64,
+    came_before: u64,
     /// Bytes between each two of the last looks, in a ring, and how many looks there have been.
     between_looks: [u64; LOOKS as usize],
     looks: usize,
 }
 
 impl<B: HttpBody> Paced<B> {
-    /// Gives a body up that needs more time than this, or is slower over this time.
+    /// Fails a body that needs more time than this, or is slower over this time, from when its reader first waits for it.
     pub fn new(body: B, timeout: Duration) -> Self {
         let size = body.size_hint().exact();
         Paced { body, timeout, size, came: 0, pace: None }
@@ -60,12 +60,13 @@ impl Pace {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(()) => self.next_look.reset(Instant::now() + timeout / LOOKS),
             }
-            self.between_looks[self.looks % self.between_looks.len()] = came - self.came;
-            self.came = came;
+            self.between_looks[self.looks % self.between_looks.len()] = came - self.came_before;
+            self.came_before = came;
             self.looks += 1;
             let seconds = timeout.as_secs();
             let is_slow =
                 size.unwrap_or(came) <= SMALL_BYTES || self.between_looks.iter().sum::<u64>() < LEAST_RATE * seconds;
+            // Not before the ring is full: what a shorter time has brought says nothing of the rate over the whole one.
             if self.looks >= self.between_looks.len() && is_slow {
                 return Poll::Ready(SlowBody { seconds, least_rate: LEAST_RATE });
             }

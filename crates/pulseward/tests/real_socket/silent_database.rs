@@ -1,13 +1,14 @@
 //! A database that gives no answer any more, or is gone: requests are refused soon, nothing that was acknowledged is lost,
 //! and everything goes on by itself.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::tempdir;
-use testkit::{OwnServer, SilentProxy};
+use testkit::{OwnServer, RealLink, SilentProxy};
 use tokio::task::JoinSet;
 
 use crate::harness::{Patient, Researcher};
@@ -100,8 +101,8 @@ async fn ask_during_outage(researcher: &Researcher, phones: &[Phone]) -> Meanwhi
 }
 
 /// Sends from phones, has an outage meanwhile, and checks what they and the operator are answered.
-async fn check_outage(fault: &str, server: &OwnServer, port: u16, begin: impl FnOnce(), end: impl FnOnce()) {
-    let at = |url: String| url.replace(&format!(":{}/", server.port()), &format!(":{port}/"));
+async fn check_outage(fault: &str, server: &OwnServer, at: SocketAddr, begin: impl FnOnce(), end: impl FnOnce()) {
+    let at = |url: String| url.replace(&format!("@127.0.0.1:{}/", server.port()), &format!("@{at}/"));
     let (users, health) = (at(server.database()), at(server.database()));
     let folder = tempdir().unwrap();
     let store = store_options(folder.path(), &users, &health);
@@ -164,23 +165,43 @@ async fn check_rows(researcher: &Researcher, patient: &Patient, stored: i64) {
     assert!(times[..sent.len().min(times.len())] == sent && found <= stored + 1, "{found} of {stored} rows");
 }
 
+fn here(port: u16) -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::LOCALHOST, port))
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn frozen_database_refuses_soon_and_loses_nothing() {
     let Some(server) = OwnServer::start() else { return };
-    check_outage("a frozen database", &server, server.port(), || server.freeze(), || server.thaw()).await;
+    check_outage("a frozen database", &server, here(server.port()), || server.freeze(), || server.thaw()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn database_that_is_cut_off_silently_refuses_soon_and_loses_nothing() {
     let Some(server) = OwnServer::start() else { return };
     let proxy = SilentProxy::start(server.port());
-    check_outage("a link to the database that is cut", &server, proxy.port(), || proxy.cut(), || proxy.mend()).await;
+    check_outage(
+        "a connection to the database that goes silent",
+        &server,
+        here(proxy.port()),
+        || proxy.cut(),
+        || proxy.mend(),
+    )
+    .await;
+}
+
+/// The database is on another host, and the cable between them is pulled out.
+#[tokio::test(flavor = "multi_thread")]
+async fn database_behind_a_link_that_is_cut_refuses_soon_and_loses_nothing() {
+    let Some(server) = OwnServer::start() else { return };
+    let Some(link) = RealLink::start(server.port()) else { return };
+    check_outage("a link to the database that is cut", &server, link.address(), || link.cut(), || link.mend()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn database_that_crashes_refuses_soon_and_loses_nothing() {
     let Some(server) = OwnServer::start() else { return };
-    check_outage("a crash of the database", &server, server.port(), || server.crash(), || server.come_back()).await;
+    check_outage("a crash of the database", &server, here(server.port()), || server.crash(), || server.come_back())
+        .await;
 }
 
 /// Enrols patient after patient, each of which is a write with audit entries; returns how long the answers took.

@@ -15,9 +15,9 @@ use crate::{
 };
 
 on_both_engines! {
-    a_patient_is_folded_by_one_at_a_time
+    a_patient_is_derived_by_one_at_a_time
     the_longest_waiting_are_claimed_first
-    a_fold_is_committed_whole_or_not_at_all
+    a_derivation_is_committed_whole_or_not_at_all
     latest_values_that_changed_meanwhile_are_kept_where_they_are_newer
     cells_and_summaries_are_found_by_day_and_by_patient
     lease_that_has_ended_is_not_prolonged
@@ -76,7 +76,7 @@ async fn claim(stores: &Stores, now_ms: i64) -> Vec<Claim> {
     stores.health.claim_due(&NodeId::new("node"), now_ms, LEASE_MS, 10).await.expect("an answer")
 }
 
-async fn a_patient_is_folded_by_one_at_a_time(stores: Stores) {
+async fn a_patient_is_derived_by_one_at_a_time(stores: Stores) {
     enrol(&stores, "ada").await;
     stores.health.mark_due(&PatientId::new("ada"), due(1, 500)).await.expect("marked");
     assert_eq!(claim(&stores, 499).await, []);
@@ -118,7 +118,7 @@ fn heart_rate(value: f64, timestamp_ms: i64) -> LatestValues {
     LatestValues { heart_rate: Some(Timed { value, timestamp_ms }), ..LatestValues::default() }
 }
 
-async fn a_fold_is_committed_whole_or_not_at_all(stores: Stores) {
+async fn a_derivation_is_committed_whole_or_not_at_all(stores: Stores) {
     for name in ["ada", "grace"] {
         enrol(&stores, name).await;
         stores.health.mark_due(&PatientId::new(name), due(1, 0)).await.expect("marked");

@@ -1,15 +1,12 @@
 //! SQLite: one writer thread that commits in groups, and a handful of readers.
 
 use std::path::{Path, PathBuf};
-use std::pin::pin;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use runtime::Instant;
 use rusqlite::Connection;
-use rusqlite::config::DbConfig;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::blocking::blocking;
@@ -17,20 +14,23 @@ use super::body::{Body, Statements};
 use super::counts::{self, PoolCounts};
 use super::deadlines::Work;
 use super::durations::Durations;
-use super::migrate::{Migrations, Target, text_for};
+use super::migrate::Migrations;
 use super::statement::Tx;
 use crate::error::{Result, StoreError};
+use connection::{at_once, closed, connect};
 use room::Room;
 use writer::Writer;
 
+mod connection;
 pub(crate) mod file;
 pub(crate) mod kept_logs;
 mod room;
 mod writer;
 
+pub(super) use connection::migrated;
+
 // Each has a page cache of its own, and more than a few only wait for the same disk.
 const READERS: usize = 4;
-const PREPARED_STATEMENTS: usize = 256;
 /// How long closing waits for reads that are under way.
 const LONGEST_READ: Duration = Duration::from_secs(5);
 
@@ -60,9 +60,6 @@ struct Idle {
     /// `None` once the database is closed.
     connections: Mutex<Option<Vec<Connection>>>,
 }
-
-/// Longest wait of a connection for another process that holds the file.
-const FILE_WAIT: Duration = Duration::from_secs(10);
 
 impl Sqlite {
     pub(super) fn open(path: &Path, migrations: Migrations) -> Result<Self> {
@@ -240,64 +237,6 @@ impl Idle {
     fn lock(&self) -> MutexGuard<'_, Option<Vec<Connection>>> {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-impl Target for Connection {
-    async fn run(&mut self, text: &str) -> Result<()> {
-        let text = text_for("sqlite", text).replace("/*clustered*/", "WITHOUT ROWID");
-        Ok(self.execute_batch(&text)?)
-    }
-
-    async fn version(&mut self) -> Result<i64> {
-        Ok(self.query_row("SELECT version FROM schema_version", [], |row| row.get(0))?)
-    }
-}
-
-/// The outcome of store work. It runs on SQLite, where each statement is answered when it is asked, so there is nothing
-/// to wait for.
-fn at_once(work: impl Future<Output = Result<()>>) -> Result<()> {
-    match pin!(work).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(answer) => answer,
-        Poll::Pending => Err(StoreError::Database("store work waits for something that is no statement".to_owned())),
-    }
-}
-
-fn closed() -> StoreError {
-    StoreError::Unavailable("the database is closed".to_owned())
-}
-
-/// Brings the schema of a database up to date.
-pub(super) fn migrated(mut connection: Connection, migrations: Migrations) -> Result<Connection> {
-    // The writer's lock from the start: two processes that first read the version could both find it old, and one of
-    // them would fail where it now waits.
-    connection.execute_batch("BEGIN IMMEDIATE")?;
-    at_once(migrations.apply(&mut connection))?;
-    connection.execute_batch("COMMIT")?;
-    Ok(connection)
-}
-
-fn connect(path: &Path) -> Result<Connection> {
-    let connection = file::open(path)?;
-    // The time-out comes first: the pragmas below can meet another process that holds the file.
-    connection.busy_timeout(FILE_WAIT)?;
-    connection.execute_batch(
-        // Size first, since it cannot be changed once there is a write-ahead log. With synchronous below FULL the last
-        // commits would not outlive a loss of power, and 200 has been answered for them. Checkpoints are rare, so that
-        // a page that many syncs write is moved into the file once. What is deleted is overwritten where that costs no
-        // write of its own; erasure asks for more. SQLite leaves foreign keys unchecked unless each connection asks.
-        "PRAGMA page_size = 8192;
-         PRAGMA journal_mode = WAL;
-         PRAGMA synchronous = FULL;
-         PRAGMA wal_autocheckpoint = 4000;
-         PRAGMA cache_size = -2048;
-         PRAGMA secure_delete = FAST;
-         PRAGMA foreign_keys = ON;",
-    )?;
-    // Otherwise a statement with a range is compiled again for each new bound of it, to look into statistics that
-    // nobody gathers.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
-    Ok(connection)
 }
 
 #[cfg(test)]

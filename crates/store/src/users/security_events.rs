@@ -91,6 +91,7 @@ sql! {
     /// Readers go on behind numbers, so the rows stay.
     EMPTY = "UPDATE security_event SET actor = NULL, subject = NULL, name_hash = NULL, address = NULL
         WHERE actor = $1 OR subject = $1";
+    // The newest stays, however old: the next number is one more than the largest, and a number must not be given twice.
     PURGE = "DELETE FROM security_event
         WHERE time_ms < $1 AND number < (SELECT MAX(number) FROM security_event)";
 }
@@ -100,6 +101,7 @@ impl UsersDb {
     /// Writes events that happened at a time.
     pub async fn add_security_events(&self, events: Vec<NewSecurityEvent>, time_ms: i64) -> Result<()> {
         self.write_logged(async move |tx| {
+            // Also where there is only one: two that came at the same time would be given the same number.
             audit_head::hold(tx).await?;
             for event in &events {
                 write(tx, event, time_ms).await?;
@@ -151,6 +153,7 @@ pub(super) async fn write(tx: &Tx<'_>, event: &NewSecurityEvent, time_ms: i64) -
 
 /// Takes a patient out of all events. Returns how many there were.
 pub(super) async fn forget_patient(tx: &Tx<'_>, patient: &PatientId) -> Result<u64> {
+    // An event that is being written may be of this patient, and is only found once it is committed.
     audit_head::hold(tx).await?;
     tx.execute(EMPTY, &[&patient]).await
 }

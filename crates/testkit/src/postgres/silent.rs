@@ -3,18 +3,23 @@
 //! That is what a firewall that drops packets looks like, or a cable that is pulled out far away.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Interval at which a cut link looks whether it is mended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
+const LONGEST_FAREWELL: Duration = Duration::from_secs(1);
 
 /// A running proxy. It takes no further connection once it is dropped.
 #[derive(Debug)]
-pub struct SilentProxy {
-    port: u16,
+pub struct SilentProxy(Relay);
+
+/// What takes connections and passes on what they send.
+#[derive(Debug)]
+pub(super) struct Relay {
+    address: SocketAddr,
     link: Arc<Link>,
 }
 
@@ -35,7 +40,45 @@ impl SilentProxy {
     /// When no port can be listened on.
     pub fn start(server_port: u16) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap_or_else(|error| panic!("listen: {error}"));
-        let port = listener.local_addr().unwrap_or_else(|error| panic!("listen: {error}")).port();
+        SilentProxy(Relay::begin(listener, server_port))
+    }
+
+    /// Port that it listens on.
+    pub fn port(&self) -> u16 {
+        self.0.address.port()
+    }
+
+    /// How many connections it has taken since it was started.
+    pub fn connections(&self) -> usize {
+        self.0.link.taken.load(Ordering::SeqCst)
+    }
+
+    /// Cuts the link, for open connections and for new ones.
+    pub fn cut(&self) {
+        self.0.link.is_cut.store(true, Ordering::SeqCst);
+    }
+
+    /// Lets one connection go silent for good once the server has sent so many bytes over it; others go on. That is what a
+    /// firewall does that has forgotten a connection.
+    pub fn silence_after(&self, bytes: usize) {
+        self.0.link.silent_after.store(bytes, Ordering::SeqCst);
+    }
+
+    /// Returns whether the connection that was to go silent has.
+    pub fn has_silenced(&self) -> bool {
+        self.0.link.silent_after.load(Ordering::SeqCst) == 0
+    }
+
+    /// Mends the link. What was sent meanwhile arrives, as what the system sends again does.
+    pub fn mend(&self) {
+        self.0.link.is_cut.store(false, Ordering::SeqCst);
+    }
+}
+
+impl Relay {
+    /// Takes connections and passes on what they send to the server that listens on a port of this machine.
+    pub(super) fn begin(listener: TcpListener, server_port: u16) -> Self {
+        let address = listener.local_addr().unwrap_or_else(|error| panic!("listen: {error}"));
         let link = Arc::new(Link::default());
         let accepting = link.clone();
         std::thread::spawn(move || {
@@ -51,46 +94,15 @@ impl SilentProxy {
                 });
             }
         });
-        SilentProxy { port, link }
-    }
-
-    /// Port that it listens on.
-    pub fn port(&self) -> u16 {
-        self.port
-    }
-
-    /// How many connections it has taken since it was started.
-    pub fn connections(&self) -> usize {
-        self.link.taken.load(Ordering::SeqCst)
-    }
-
-    /// Cuts the link, for open connections and for new ones.
-    pub fn cut(&self) {
-        self.link.is_cut.store(true, Ordering::SeqCst);
-    }
-
-    /// Lets one connection go silent for good once the server has sent so many bytes over it; others go on. That is what a
-    /// firewall does that has forgotten a connection.
-    pub fn silence_after(&self, bytes: usize) {
-        self.link.silent_after.store(bytes, Ordering::SeqCst);
-    }
-
-    /// Returns whether the connection that was to go silent has.
-    pub fn has_silenced(&self) -> bool {
-        self.link.silent_after.load(Ordering::SeqCst) == 0
-    }
-
-    /// Mends the link. What was sent meanwhile arrives, as what the system sends again does.
-    pub fn mend(&self) {
-        self.link.is_cut.store(false, Ordering::SeqCst);
+        Relay { address, link }
     }
 }
 
-impl Drop for SilentProxy {
+impl Drop for Relay {
     fn drop(&mut self) {
         self.link.has_ended.store(true, Ordering::SeqCst);
-        // Wakes the thread that accepts, so that it sees that it has to end.
-        let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port));
+        // Wakes the thread that accepts, so that it sees that it has to end. Over a link that is cut nobody is waited for long.
+        let _ = TcpStream::connect_timeout(&self.address, LONGEST_FAREWELL);
     }
 }
 

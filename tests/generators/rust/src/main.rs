@@ -46,7 +46,7 @@ async fn main() {
     let rates: Vec<i64> = (0..minutes).map(|minute| 60 + minute).collect();
     let sync = json!({"data": {"activity": {"timestamp": times, "bpm": rates, "wearing": 4}}});
     let sync: models::Sync = serde_json::from_value(sync).expect("a sync");
-    let receipt = sync_api::health_post_sync(&patient, sync).await.expect("a receipt");
+    let receipt = sync_api::health_post_sync(&patient, sync, None).await.expect("a receipt");
     let stored = receipt.types["activity"].stored;
 
     let (group, uuid, date) = (about("GROUP"), about("UUID"), about("DATE"));

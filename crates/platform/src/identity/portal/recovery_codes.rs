@@ -107,6 +107,7 @@ fn in_groups(code: &str) -> String {
 
 /// Returns the hash of a code, which is another for each account.
 fn hash(account: &AccountId, code: &str) -> Vec<u8> {
+    // With the account: who reads the hashes must not see that two accounts have one code.
     Sha256::new().chain_update(format!("pulseward recovery code {account} {code}")).finalize().to_vec()
 }
 

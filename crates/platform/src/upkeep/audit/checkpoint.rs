@@ -54,6 +54,7 @@ impl Checkpoint {
     }
 
     fn signed_text(&self) -> String {
+        // Without `key_id`, which follows from the public key and is compared with it.
         let Checkpoint { format, store, number, time, entry_hash, sealed_from, sealed_ms, public_key, .. } = self;
         format!(
             "pulseward audit checkpoint {format}\nstore {store}\nnumber {number}\ntime {time}\nentry_hash {entry_hash}\n\
@@ -71,6 +72,7 @@ pub(crate) fn key_id(public_key: &[u8]) -> String {
 pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),
+        // Capitals would be a second way to write a checkpoint, which comparing files would take for another one.
         b'a'..=b'f' => Some(byte - b'a' + 10),
         _ => None,
     };

@@ -139,7 +139,7 @@ impl Archive {
             std::io::copy(&mut packed, &mut file)?;
             Ok(file)
         });
-        Streams::read(unpacked.map_err(|error| Failure::file("unpack", &name, error))?, &name, zones)
+        Streams::open(unpacked.map_err(|error| Failure::file("unpack", &name, error))?, &name, zones)
     }
 
     /// Returns the rows of a data file of lines.

@@ -31,17 +31,16 @@ pub enum RowZones {
 pub struct Streams {
     path: PathBuf,
     reader: ParquetRecordBatchReader,
-    /// What sealing has left out.
+    /// Repeated rows, which sealing leaves out and an import restores.
     repeated: RepeatedRows,
     rows: u64,
-    /// Rows that were read.
-    read: u64,
+    rows_read: u64,
     zones: RowZones,
 }
 
 /// Some rows as an Arrow IPC stream.
 pub struct Stream {
-    /// How many.
+    /// Number of rows.
     pub rows: u64,
     /// The number of the first one in its file, from 1.
     pub first_row: u64,
@@ -50,13 +49,13 @@ pub struct Stream {
 }
 
 impl Streams {
-    /// Reads a file; `path` is what it is called in messages.
-    pub fn read(file: File, path: &Path, zones: RowZones) -> Result<Self, Failure> {
-        let found = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| not_parquet(path, &error))?;
+    /// Opens a file; `path` is what it is called in messages.
+    pub fn open(file: File, path: &Path, zones: RowZones) -> Result<Self, Failure> {
+        let found = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| failed(path, &error))?;
         let rows = u64::try_from(found.metadata().file_metadata().num_rows()).unwrap_or(0);
-        let repeated = RepeatedRows::of(found.metadata().file_metadata()).map_err(|error| not_parquet(path, &error))?;
-        let reader = found.with_batch_size(ROWS).build().map_err(|error| not_parquet(path, &error))?;
-        Ok(Streams { path: path.to_owned(), reader, repeated, rows, read: 0, zones })
+        let repeated = RepeatedRows::of(found.metadata().file_metadata()).map_err(|error| failed(path, &error))?;
+        let reader = found.with_batch_size(ROWS).build().map_err(|error| failed(path, &error))?;
+        Ok(Streams { path: path.to_owned(), reader, repeated, rows, rows_read: 0, zones })
     }
 
     /// Returns what the file is called in messages.
@@ -75,17 +74,17 @@ impl Streams {
         let encoded = batch.and_then(|batch| {
             let batch = self
                 .repeated
-                .restored(batch, self.read)
+                .restored(batch, self.rows_read)
                 .map_err(|error| ArrowError::ParquetError(error.to_string()))?;
             // A zone that was asked for on the command line takes precedence over those in the file.
             let batch = if self.zones == RowZones::Kept { batch } else { without_zones(&batch)? };
             let mut writer = StreamWriter::try_new(Vec::new(), batch.schema_ref())?;
             writer.write(&batch)?;
-            let (rows, first_row) = (batch.num_rows() as u64, self.read + 1);
-            self.read += rows;
+            let (rows, first_row) = (batch.num_rows() as u64, self.rows_read + 1);
+            self.rows_read += rows;
             Ok(Stream { rows, first_row, bytes: writer.into_inner()? })
         });
-        encoded.map(Some).map_err(|error| not_parquet(&self.path, &error))
+        encoded.map(Some).map_err(|error| failed(&self.path, &error))
     }
 }
 
@@ -95,7 +94,7 @@ fn without_zones(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     batch.project(&kept)
 }
 
-fn not_parquet(path: &Path, error: &dyn std::fmt::Display) -> Failure {
+fn failed(path: &Path, error: &dyn std::fmt::Display) -> Failure {
     Failure::Other(format!("{}: {error}", path.display()))
 }
 
@@ -132,7 +131,7 @@ mod tests {
     fn many_rows_become_several_streams_and_zones_can_be_left_out() {
         let rows = ROWS + 7;
         for (zones, columns) in [(RowZones::Kept, &["timestamp", ZONE][..]), (RowZones::LeftOut, &["timestamp"])] {
-            let mut streams = Streams::read(file(rows as i64), Path::new("a.parquet"), zones).unwrap();
+            let mut streams = Streams::open(file(rows as i64), Path::new("a.parquet"), zones).unwrap();
             for (first, expected) in [(1, ROWS), (ROWS + 1, 7)] {
                 let stream = streams.next().unwrap().unwrap();
                 assert_eq!((stream.first_row, stream.rows), (first as u64, expected as u64));
@@ -146,11 +145,11 @@ mod tests {
     }
 
     #[test]
-    fn another_file_is_named() {
+    fn open_of_invalid_file_names_it_in_the_error() {
         let mut other = tempfile::tempfile().unwrap();
         other.write_all(b"PAR1 but no more").unwrap();
         let error =
-            Streams::read(other, Path::new("archive.zip/ppg2/2025-11-19.parquet"), RowZones::Kept).err().unwrap();
+            Streams::open(other, Path::new("archive.zip/ppg2/2025-11-19.parquet"), RowZones::Kept).err().unwrap();
         assert!(error.to_string().starts_with("archive.zip/ppg2/2025-11-19.parquet: "), "{error}");
     }
 }

@@ -8,8 +8,8 @@ use runtime::{Instant, Queue, Waiting};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use super::connection::{FILE_WAIT, at_once, closed};
 use super::room::Room;
-use super::{FILE_WAIT, at_once, closed};
 use crate::engine::body::Body;
 use crate::engine::deadlines::Work;
 use crate::engine::statement::Tx;

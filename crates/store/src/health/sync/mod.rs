@@ -1,8 +1,8 @@
 //! Storing one sync: the transaction behind "200 means durable".
 //!
-//! On PostgreSQL it is two flights. The first asks, in one statement, for everything that decides what is written: the
+//! On PostgreSQL it is two round trips. The first asks, in one statement, for everything that decides what is written: the
 //! patient's row, the stored rows around the new ones, an earlier sync of the same id. The second writes and commits.
-//! Nothing is locked between them. Instead the sync takes the next number of the patient's events: where another
+//! Nothing is locked between them. Instead the sync takes the next sequence number of the patient's events: where another
 //! transaction has taken it meanwhile, or the patient is gone, the event's row cannot be written, the whole transaction
 //! fails and is made again, then with the patient's row held from the start.
 
@@ -27,9 +27,10 @@ use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
 
-/// Number of times that a sync reads sealed rows: each time another one has sealed the period meanwhile, which takes
-/// longer than a look at it.
-const LOOKS: usize = 20;
+/// Attempts at storing a sync. Nearly all succeed with the first one, or with the second, which has read sealed rows or holds
+/// the patient.
+// More are needed where the period is sealed again during each of them, which takes longer than reading it.
+const MOST_ATTEMPTS: usize = 20;
 
 #[boxed_futures]
 impl HealthDb {
@@ -39,7 +40,7 @@ impl HealthDb {
         while let Some((patient, attempt)) = tries.next() {
             let store = async move |tx: &Tx<'_>| attempt.write(tx, Purpose::Store).await;
             let written = self.db.write_of(patient.as_str(), store).await;
-            if let Some(outcome) = tries.judge(self, written).await? {
+            if let Some(outcome) = tries.outcome_or_retry(self, written).await? {
                 return Ok(outcome);
             }
         }
@@ -53,7 +54,7 @@ impl HealthDb {
         while let Some((patient, attempt)) = tries.next() {
             let count = async move |tx: &Tx<'_>| attempt.write(tx, Purpose::Validate).await;
             let written = self.db.write_of(patient.as_str(), count).await;
-            if let Some(outcome) = tries.judge(self, written).await? {
+            if let Some(outcome) = tries.outcome_or_retry(self, written).await? {
                 return Ok(outcome);
             }
         }
@@ -63,7 +64,7 @@ impl HealthDb {
 
 const CHANGES_ALL_THE_TIME: &str = "the sealed rows around a sync change all the time";
 
-/// A sync and what is known around it, for one try after the other.
+/// A sync and the stored rows near its samples, for one attempt after the other.
 struct Tries {
     attempt: Attempt,
     left: usize,
@@ -76,29 +77,29 @@ impl Tries {
         let channels = Arc::new(prepare_all(blocks).await?);
         let attempt =
             Attempt { sync: Arc::new(sync), channels, sealed: Arc::new(SealedRows::default()), hold: Hold::Nothing };
-        Ok(Tries { attempt, left: LOOKS })
+        Ok(Tries { attempt, left: MOST_ATTEMPTS })
     }
 
-    /// Returns the patient and the next try; `None` when there were enough of them.
+    /// Returns the patient and the next attempt; `None` when there were enough of them.
     fn next(&mut self) -> Option<(PatientId, Attempt)> {
         self.left = self.left.checked_sub(1)?;
         Some((self.attempt.sync.patient.clone(), self.attempt.clone()))
     }
 
     /// Returns how the sync ended; `None` when it is to be tried again, with what is known now.
-    async fn judge(&mut self, health: &HealthDb, written: Result<Written>) -> Result<Option<SyncOutcome>> {
+    async fn outcome_or_retry(&mut self, health: &HealthDb, written: Result<Written>) -> Result<Option<SyncOutcome>> {
         match written {
             Ok(Written::Done(outcome)) => return Ok(Some(outcome)),
             // Objects are read between transactions: an object store takes milliseconds to seconds.
             Ok(Written::NeedsSealed(ranges)) => match health.read_sealed(ranges).await {
                 Ok(rows) => self.attempt.sealed = Arc::new(rows),
-                // The objects of an erased patient go after the rows, so a look may find them named and then gone.
+                // The objects of an erased patient go after the rows, so the catalog can list one that is deleted before it is read.
                 Err(_) if health.patient(&self.attempt.sync.patient).await?.is_none() => {
                     return Ok(Some(SyncOutcome::UnknownPatient));
                 }
                 Err(error) => return Err(error),
             },
-            // Another transaction has taken the number.
+            // Another transaction has taken the sequence number.
             Err(StoreError::Conflict(_)) if self.attempt.hold == Hold::Nothing => self.attempt.hold = Hold::Patient,
             Err(error) => return Err(error),
         }

@@ -1,4 +1,4 @@
-//! Rows that came while what is stored at their time was damaged are counted and derived once it can be read again.
+//! Counts and derives rows that arrived while stored rows at their time were damaged.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::core::error::Result;
 use crate::core::work::Ended;
 use crate::upkeep::jobs::job::{Job, Run, Spec, Turn};
 
-/// Notes that are looked at in one run.
+/// Unverified ranges that one run looks at.
 const BATCH: i64 = 512;
 
 /// Looks whether damaged periods with later rows can be read again.
@@ -28,7 +28,9 @@ impl Job for VerifyRows {
             // Each is a transaction of its own, so the work can end between any two.
             run.work.check()?;
             match core.health().verify_rows(&unverified, core.now_ms()).await {
+                // Rows that did not count before do now.
                 Ok(true) => core.wake_derivations(),
+                // A sync came in between, or rows before these are not compared yet: the next run does it.
                 Ok(false) => {}
                 // One that is still damaged waits, and the others go on.
                 Err(error) if error.is_damage() => {}

@@ -1,4 +1,4 @@
-// Reads what the reader has moved to as `Settling` says.
+// Delays requests while the user moves through a view, by the rules of `Settling`.
 
 import { useRef } from "preact/hooks";
 import { Settling } from "./settling";
@@ -22,6 +22,8 @@ function settled(): Settled {
   let timer: number | undefined;
   return {
     move(read) {
+      // Of two movements the last one counts, also where nobody has cancelled the first.
+      clearTimeout(timer);
       const waitMs = settling.waitOf(Date.now());
       if (waitMs <= 0) read();
       else timer = window.setTimeout(read, waitMs);

@@ -7,7 +7,7 @@ import { Screen, settle, textOf } from "../../testkit/screen";
 import { later, refusal, Server } from "../../testkit/server";
 import VouchersPage from "./page";
 
-/** The list, with the fields that are asked for. */
+/** The patients of a study: listed by GET, made by POST. */
 const LIST = /\/patients(\?|$)/;
 let server: Server;
 let screen: Screen;
@@ -29,15 +29,15 @@ beforeEach(async () => {
 afterEach(() => screen.leave());
 
 const posts = () => server.of(LIST).filter(({ method }) => method === "POST").length;
-const open = () => screen.press("New vouchers");
-const many = async (amount: string, identifiers = "") => {
-  await open();
+const openDialog = () => screen.press("New vouchers");
+const fillDialog = async (amount: string, identifiers = "") => {
+  await openDialog();
   await screen.type("How many", amount);
   await screen.type("Your own identifiers", identifiers);
 };
 
 test("as many are made as are wanted, and the list is read again", async () => {
-  await many("3");
+  await fillDialog("3");
   await screen.submit();
   assert.equal(posts(), 3);
   assert.equal(screen.all("dialog").length, 0);
@@ -45,7 +45,7 @@ test("as many are made as are wanted, and the list is read again", async () => {
 });
 
 test("each identifier gets a voucher, in order and once", async () => {
-  await many("10", "K-1\n K-2 \n\nK-1");
+  await fillDialog("10", "K-1\n K-2 \n\nK-1");
   assert.equal(screen.field("How many").value, "2");
   await screen.submit();
   assert.deepEqual(
@@ -57,24 +57,24 @@ test("each identifier gets a voucher, in order and once", async () => {
   );
 });
 
-test("numbers that make no sense make nothing", async () => {
+test("an amount out of range disables the button, and a fraction is rounded down", async () => {
   for (const amount of ["", "0", "-3", "x", "501", "1e9"]) {
-    await many(amount);
+    await fillDialog(amount);
     assert.equal(screen.one<HTMLButtonElement>("dialog [type=submit]").disabled, true, amount);
     await screen.press("Cancel");
   }
-  await many("2.9");
+  await fillDialog("2.9");
   assert.equal(textOf(screen.one("dialog [type=submit]")), "Make 2 vouchers");
 });
 
-test("a server that asks for patience gets it, and each voucher is made once", async () => {
+test("429 is retried after Retry-After, and each voucher is made once", async () => {
   let refused = 0;
   server.on("POST", LIST, () =>
     made === 1 && (refused += 1) < 3
       ? refusal(429, "too_many_requests", { retryAfter: "10" })
       : { uuid: `u${(made += 1)}` },
   );
-  await many("2");
+  await fillDialog("2");
   await screen.submit();
   assert.equal(textOf(screen.one("dialog [type=submit]")), "1 of 2");
   for (let turn = 0; turn < 2; turn += 1) {
@@ -87,7 +87,7 @@ test("a server that asks for patience gets it, and each voucher is made once", a
 
 test("when something fails, those that are made stay and are counted", async () => {
   server.on("POST", LIST, () => (made < 2 ? { uuid: `u${(made += 1)}` } : refusal(500, "internal")));
-  await many("5");
+  await fillDialog("5");
   await screen.submit();
   assert.match(textOf(screen.one("dialog [role=alert]")), /^2 vouchers of 5 made, then: Something went wrong/);
   assert.equal(server.asked.filter(({ method, path }) => method === "GET" && LIST.test(path)).length, 2);
@@ -97,7 +97,7 @@ test("when something fails, those that are made stay and are counted", async () 
 test("stopping keeps what is made and makes no more", async () => {
   const slow = later<unknown>();
   server.on("POST", LIST, () => slow.answer);
-  await many("5");
+  await fillDialog("5");
   await screen.submit();
   await screen.press("Stop");
   await act(() => slow.come({ uuid: "u1" }));
@@ -106,10 +106,10 @@ test("stopping keeps what is made and makes no more", async () => {
   assert.equal(screen.all("dialog").length, 0);
 });
 
-test("a page that is left makes no more, also when somebody else signs in", async () => {
+test("leaving the page ends the making, also after another sign-in", async () => {
   const slow = later<unknown>();
   server.on("POST", LIST, () => slow.answer);
-  await many("5");
+  await fillDialog("5");
   await screen.submit();
   screen.draw(null);
   await enter(server, "ben");
@@ -174,7 +174,7 @@ test("a voucher shows its age and its end, and one that has ended says so", asyn
   assert.deepEqual(screen.all(".voucher-code").map(textOf), ["AAAA1111"], "nobody can use the other");
 });
 
-test("a voucher is withdrawn after a question, and the list is read again", async () => {
+test("a voucher is withdrawn after confirmation, and the list is read again", async () => {
   const left = two();
   server.on("DELETE", /patients\/u1$/, () => (left.shift(), { uuid: "u1", erased_at: "", counts: {} }));
   await list("withdraw", () => left);
