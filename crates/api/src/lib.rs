@@ -63,6 +63,7 @@ pub use framing::UnknownCoding;
 pub use hosts::{Hosts, UnclearHost};
 pub use metrics::{Metrics, append_gauges, metrics_text};
 pub use part::Part;
+pub use places::bodies::{Bodies, BodyPlace, Reading};
 pub use places::counts::Counts;
 pub use state::{ApiState, Limits};
 

@@ -18,7 +18,7 @@ use figment::value::{Dict, Value};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub use options::{LimitOptions, LogFormat, LogOptions, NodeRole, ServeOptions, StoreOptions};
+pub use options::{CopyOptions, LimitOptions, LogFormat, LogOptions, NodeRole, ServeOptions, StoreOptions};
 
 use crate::failure::Failure;
 

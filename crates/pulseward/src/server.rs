@@ -17,7 +17,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use api::ProvenCaller;
+use api::{ClientAddress, ProvenCaller};
 use axum::Router;
 use axum::http::HeaderValue;
 use axum::http::header::STRICT_TRANSPORT_SECURITY;
@@ -42,7 +42,7 @@ use crowd::{Crowd, Stranger};
 use hyper_runtime::{Executor, Timer};
 use paced::Paced;
 use stalled::GivesUpWhenStalled;
-use unread::ReadToTheEnd;
+use unread::{ReadToTheEnd, Unread};
 
 /// Time that requests that are under way may take to end once the service is asked to stop.
 const DRAIN: Duration = Duration::from_secs(30);
@@ -99,6 +99,7 @@ impl Server {
         let router = self.router;
         let crowd = Crowd::new(self.limits.connections);
         let host_router = Arc::new(self.host_router);
+        let unread = Unread::new();
         // The semaphore panics above its largest number.
         let places = Arc::new(Semaphore::new(self.limits.connections.min(Semaphore::MAX_PERMITS)));
         let draining = GracefulShutdown::new();
@@ -134,6 +135,7 @@ impl Server {
             let connection = Connection {
                 router: router.clone(),
                 host_router: host_router.clone(),
+                unread: unread.clone(),
                 is_https: self.is_https,
                 limits: self.limits,
                 peer: peer.ip(),
@@ -183,6 +185,7 @@ async fn until_closed(serving: impl Future<Output = ()>, closed: Option<oneshot:
 struct Connection {
     router: Router,
     host_router: Arc<HostRouter>,
+    unread: Unread,
     is_https: bool,
     limits: ConnectionLimits,
     peer: IpAddr,
@@ -207,11 +210,14 @@ impl Connection {
     }
 
     async fn serve(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, protocol: Protocol) {
-        let Connection { router, host_router, is_https, peer, limits, stranger, .. } = self;
+        let Connection { router, host_router, unread, is_https, peer, limits, stranger, .. } = self;
         let stranger = Arc::new(Mutex::new(stranger));
-        let service = service_fn(move |request: hyper::Request<Incoming>| {
-            let mut request = ReadToTheEnd::of(request, limits.body).map(|body| Paced::new(body, limits.body));
+        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             let entered = host_router.enter(peer, &mut request);
+            // Behind a proxy that is trusted its clients have shares of their own, as they have everywhere.
+            let client = request.extensions().get::<ClientAddress>().and_then(|client| client.0).unwrap_or(peer);
+            let request = ReadToTheEnd::of(request, limits.body, (&unread, client));
+            let request = request.map(|body| Paced::new(body, limits.body));
             let (router, stranger) = (router.clone(), stranger.clone());
             async move {
                 let _under_way = of_stranger(&stranger).as_ref().map(Stranger::begin_request);

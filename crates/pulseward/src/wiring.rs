@@ -58,8 +58,18 @@ pub async fn with_stores<T>(
     expected: Expected,
     work: impl AsyncFnOnce(&Platform) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
+    with_stores_set(options, Settings::default(), expected, work).await
+}
+
+/// The same with settings.
+pub async fn with_stores_set<T>(
+    options: &StoreOptions,
+    settings: Settings,
+    expected: Expected,
+    work: impl AsyncFnOnce(&Platform) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     refuse_unfinished(options)?;
-    let platform = assemble(options, Settings::default(), expected).await?;
+    let platform = assemble(options, settings, expected).await?;
     let ended = match take_key(&platform, options, expected).await {
         Ok(()) => work(&platform).await,
         Err(refused) => Err(refused),
@@ -264,9 +274,9 @@ pub fn hold_folder(options: &StoreOptions) -> Result<Option<HeldFolder>, Failure
 }
 
 /// Opens the copies of the objects, where there are any.
-pub fn object_copies(options: &ServeOptions, store: &StoreOptions) -> Result<Option<Objects>, Failure> {
+pub fn object_copies(url: Option<&str>, store: &StoreOptions) -> Result<Option<Objects>, Failure> {
     let transport = objects::Transport::of(store.objects_allow_http);
-    options.object_copies.as_deref().map(|url| objects::existing(url, transport)).transpose()
+    url.map(|url| objects::existing(url, transport)).transpose()
 }
 
 /// Returns whether the options name a bucket for the objects, and not a folder.

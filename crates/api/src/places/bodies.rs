@@ -19,7 +19,7 @@ use crate::body::rejection::LEAST_RATE;
 
 /// The places. Clones share them.
 #[derive(Clone)]
-pub(crate) struct Bodies {
+pub struct Bodies {
     most: usize,
     most_of_address: usize,
     held: Arc<Mutex<Held>>,
@@ -53,26 +53,26 @@ struct Progress {
 }
 
 /// A place, given back when this is dropped.
-pub(crate) struct BodyPlace {
+pub struct BodyPlace {
     bodies: Bodies,
     number: u64,
 }
 
 /// The side of a place that reads the body.
-pub(crate) struct Reading {
+pub struct Reading {
     progress: Arc<Progress>,
     given_up: Fuse<oneshot::Receiver<()>>,
 }
 
 impl Bodies {
     /// So many places in all and of one address.
-    pub(super) fn new(most: usize, most_of_address: usize) -> Self {
+    pub fn new(most: usize, most_of_address: usize) -> Self {
         Bodies { most, most_of_address, held: Arc::default() }
     }
 
     /// Returns a place for a body from an address, of which nothing has come yet; that of a slow one where none is left. It
     /// keeps the request's place among all. `None` when those that hold them have all come whole.
-    pub(crate) fn enter(&self, address: u64, permit: Option<OwnedSemaphorePermit>) -> Option<(BodyPlace, Reading)> {
+    pub fn enter(&self, address: u64, permit: Option<OwnedSemaphorePermit>) -> Option<(BodyPlace, Reading)> {
         let mut held = self.held();
         if held.by_address.of(address) >= self.most_of_address {
             held.give_one_up(Some(address))?;
@@ -141,17 +141,17 @@ impl Body {
 
 impl Reading {
     /// Takes note of bytes that have come.
-    pub(crate) fn came(&self, bytes: usize) {
+    pub fn came(&self, bytes: usize) {
         self.progress.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
     /// Takes note of the end of the body, after which it is not given up any more.
-    pub(crate) fn ended(&self) {
+    pub fn ended(&self) {
         self.progress.is_whole.store(true, Ordering::Relaxed);
     }
 
     /// Returns once the body is given up. Its place is somebody else's then.
-    pub(crate) fn poll_given_up(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    pub fn poll_given_up(&mut self, context: &mut Context<'_>) -> Poll<()> {
         match self.given_up.poll_unpin(context) {
             Poll::Ready(Ok(())) => Poll::Ready(()),
             // An end of the place without a word is no reason to give the body up.

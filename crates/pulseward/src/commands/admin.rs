@@ -108,11 +108,14 @@ impl<O: Args + Operate> Task<O> {
     async fn run(self, matches: &ArgMatches) -> Result<(), Failure> {
         logging::start(&LogOptions { log: "warn".to_owned(), log_format: LogFormat::Text })?;
         let file = self.store.config.clone();
-        let store = config::complete(self.store, matches, file.as_deref())?;
+        let mut store = config::complete(self.store, matches, file.as_deref())?;
+        // The name of the file is no key of it, and an operation may have options of its own there.
+        store.config = file;
         // Printed after the stores are closed: anyone who reads the result may copy the files at once.
         let expected = self.operation.expected();
+        let settings = self.operation.settings(&store, matches)?;
         let operate = async |platform: &platform::Platform| self.operation.operate(platform).await;
-        let result = wiring::with_stores(&store, expected, operate).await?;
+        let result = wiring::with_stores_set(&store, settings, expected, operate).await?;
         self.output.print(&result)
     }
 }

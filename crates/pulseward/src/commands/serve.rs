@@ -95,7 +95,7 @@ impl Service {
         let urls = PublicUrls::new(options, local)?;
         // Also of a certificate under a public address that is not encrypted, as in a try.
         let is_https = certificate.is_some() || urls.are_https();
-        let settings = wiring::settings(options, urls, wiring::object_copies(options, store)?);
+        let settings = wiring::settings(options, urls, wiring::object_copies(options.object_copies.as_deref(), store)?);
         // Before the stores: a second service would take the first one's work for that of a process that has died.
         let folder = wiring::hold_folder(store)?;
         let platform = wiring::open(store, settings).await?;

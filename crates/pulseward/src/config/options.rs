@@ -8,6 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::values::{Connections, Interval, Retention};
 
+/// What `serve` is given too, so that a receipt of an erasure names the same places.
+#[derive(Args, Clone, Serialize, Deserialize)]
+pub struct CopyOptions {
+    /// Where copies of the objects lie, as `serve` has it: the receipt names them, and nothing in them is erased
+    #[arg(long, value_name = "URL", env = "PULSEWARD_OBJECT_COPIES")]
+    pub object_copies: Option<String>,
+}
+
 /// Where the data are. Every command that works on the store takes these.
 #[derive(Args, Clone, Serialize, Deserialize)]
 #[command(next_help_heading = "Store")]

@@ -290,3 +290,47 @@ async fn an_address_has_a_part_of_the_connections_and_leaves_the_rest_to_others(
     other.write_all(b"abcde").await.unwrap();
     assert!(read_to_end(&mut other).await.ends_with("\r\n5"));
 }
+
+const REFUSED: &[u8] = b"POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n";
+
+/// A client of an address of this machine whose request has been refused before any of its body was sent.
+async fn refused_from(own: &str, server: SocketAddr) -> TcpStream {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind(format!("{own}:0").parse().unwrap()).unwrap();
+    let mut client = socket.connect(server).await.unwrap();
+    client.write_all(REFUSED).await.unwrap();
+    let mut answer = [0; 1000];
+    let length = client.read(&mut answer).await.unwrap();
+    assert!(answer[..length].starts_with(b"HTTP/1.1 404"), "{own}");
+    client
+}
+
+/// Whether the connection goes on behind the refused body.
+async fn goes_on(mut client: TcpStream) -> bool {
+    // Either fails when the connection was closed.
+    let _ = client.write_all(&[b' '; 60000]).await;
+    let _ = client.write_all(b"GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
+    read_to_end(&mut client).await.starts_with("HTTP/1.1 404")
+}
+
+/// In real time: the virtual one jumps over the time that slow bodies have.
+#[tokio::test]
+async fn senders_of_refused_bodies_that_are_slow_do_not_shut_others_out() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let limits = ConnectionLimits { connections: 2000, ..LIMITS };
+    let (_say_stop, stop) = watch::channel(false);
+    let (router, host_router) = (Router::new(), HostRouter::default());
+    let server = Server { listener, router, certificate: None, is_https: false, host_router, limits };
+    let _server = runtime::spawn("server", server.run(stop));
+    let mut slow = Vec::new();
+    for own in ["127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"] {
+        for _ in 0..20 {
+            slow.push(refused_from(own, address).await);
+        }
+    }
+    for newcomer in ["127.0.0.6", "127.0.0.2"] {
+        assert!(goes_on(refused_from(newcomer, address).await).await, "{newcomer}");
+    }
+    drop(slow);
+}

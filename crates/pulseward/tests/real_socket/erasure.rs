@@ -38,6 +38,25 @@ async fn a_patient_is_erased_next_to_the_running_service() {
     assert_eq!(run(&["admin", "erase-patient", "grace", "--data", folder]).status.code(), Some(2));
 }
 
+/// The option of the service, or its configuration file: the receipt of an operator names the copies too.
+#[tokio::test]
+async fn receipt_of_an_operator_names_the_copies_of_objects() {
+    let data = tempdir().unwrap();
+    let service = Service::start(data.path());
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    let grace = researcher.enrol().await;
+    let copies = format!("file://{}", data.path().join("copies").display());
+    let file = data.path().join("pulseward.toml");
+    std::fs::write(&file, format!("object_copies = \"{copies}\"\n")).unwrap();
+    let names_copies = |options: &[&str]| {
+        let receipt = admin(data.path(), &[&["erase-patient", grace.uuid.as_str()], options].concat());
+        receipt["remains"].as_array().unwrap().contains(&json!({"where": "object_copies", "until": null}))
+    };
+    assert!(names_copies(&["--config", file.to_str().unwrap()]));
+    assert!(names_copies(&["--object-copies", &copies]));
+    assert!(!names_copies(&[]), "none are known");
+}
+
 #[tokio::test]
 async fn erasure_says_that_a_log_is_being_read_and_later_that_it_is_empty() {
     let data = tempdir().unwrap();

@@ -1,14 +1,15 @@
 //! Patients: erasure.
 
-use clap::Args;
-use platform::Platform;
+use clap::{ArgMatches, Args};
+use platform::{Platform, Settings};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::operate::Operate;
+use crate::config::{self, CopyOptions, StoreOptions};
 use crate::failure::Failure;
 use crate::values::iso;
-use crate::wiring::Expected;
+use crate::wiring::{self, Expected};
 use store::PatientId;
 
 /// Erase a patient with everything that was measured of them, for good; prints the receipt
@@ -17,11 +18,19 @@ pub struct ErasePatient {
     /// The patient
     #[arg(value_name = "UUID")]
     patient: Uuid,
+    #[command(flatten)]
+    copies: CopyOptions,
 }
 
 impl Operate for ErasePatient {
     fn expected(&self) -> Expected {
         Expected::Store
+    }
+
+    fn settings(&self, store: &StoreOptions, matches: &ArgMatches) -> Result<Settings, Failure> {
+        let copies = config::complete(self.copies.clone(), matches, store.config.as_deref())?;
+        let object_copies = wiring::object_copies(copies.object_copies.as_deref(), store)?;
+        Ok(Settings { object_copies, ..Settings::default() })
     }
 
     async fn operate(self, platform: &Platform) -> Result<Value, Failure> {
