@@ -155,7 +155,12 @@ fn sync_id(patient: &Patient, window: Window, data_types: &[DataType], rates: &S
     named.sort_unstable();
     named.dedup();
     // Nothing where there are none: ids of fleets without stories stay what they were.
-    let stories: String = patient.stories.iter().map(|story| format!("{} {:?}", story.kind, story.phases)).collect();
+    let stories = patient
+        .stories
+        .iter()
+        .map(|story| format!("{} {:?}", story.kind, story.phases))
+        .collect::<Vec<String>>()
+        .concat();
     let content = format!(
         "{window:?} {named:?} {rates:?} {} {} {} {}{stories}",
         patient.scenario, patient.onset_ms, patient.zone_name, patient.serial_number

@@ -49,7 +49,7 @@ impl TruthFile {
     }
 
     fn write(&mut self, lines: &[Value]) -> Result<(), BraceletError> {
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let text = lines.iter().map(|line| format!("{line}\n")).collect::<Vec<String>>().concat();
         // To the disk: the truth is worth most where the run that it is of was broken off.
         self.file
             .write_all(text.as_bytes())

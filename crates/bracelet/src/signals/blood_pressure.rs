@@ -12,9 +12,9 @@ pub(crate) fn pressure(patient: &Patient, moment: &Moment) -> (f64, f64) {
     let baseline = &patient.baseline;
     let dip = |share: f64| 1.0 - share * moment.sleep_depth();
     // Effort raises the systolic pressure far more than the diastolic; sepsis lowers both, which NEWS2 scores.
-    let systolic =
-        baseline.systolic_mmhg * dip(baseline.systolic_dip) + 4.0 * drift + 45.0 * moment.exertion - 30.0 * moment.deterioration
-            + moment.strain.systolic_mmhg;
+    let systolic = baseline.systolic_mmhg * dip(baseline.systolic_dip) + 4.0 * drift + 45.0 * moment.exertion
+        - 30.0 * moment.deterioration
+        + moment.strain.systolic_mmhg;
     let diastolic = baseline.diastolic_mmhg * dip(baseline.diastolic_dip) + 2.5 * drift + 5.0 * moment.exertion
         - 18.0 * moment.deterioration
         + moment.strain.diastolic_mmhg;

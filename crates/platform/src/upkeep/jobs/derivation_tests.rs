@@ -133,7 +133,7 @@ async fn left_by_a_clock_ahead(service: &Service, patient: &PatientId) -> i64 {
 
 async fn newest_news(service: &Service, patient: &PatientId) -> Option<(i64, Option<u8>)> {
     let entry = service.platform.core.health().newest_news(patient).await.unwrap();
-    entry.map(|entry| (entry.time_ms, entry.total.map(|total| total as u8)))
+    entry.map(|entry| (entry.time_ms, entry.total))
 }
 
 /// The number of runs until the patient rests.
