@@ -16,7 +16,7 @@ use crate::patient::Patient;
 use crate::randomness::Subject;
 use crate::scenario::Scenario;
 use crate::signals::{blood_pressure, heart_rate, respiration, spo2, temperature};
-use crate::stories::story::BatteryPlan;
+use crate::stories::story::{BatteryPlan, Story};
 use crate::stories::strain::Strain;
 use crate::time::{HOUR_MS, MINUTE_MS};
 use crate::wear::{Contact, Wear};
@@ -232,11 +232,19 @@ impl<'p> Course<'p> {
 
     /// Charge of the battery, %.
     pub(crate) fn battery_percent(&self, at_ms: i64) -> f64 {
-        let planned = |at_ms| self.planned_battery_percent(at_ms);
+        self.battery_after(&self.patient.stories, at_ms)
+    }
+
+    /// Charge of the battery as these stories leave it. Each begins with what the ones before it have left: taken from the
+    /// plan of the day, the charge would jump where an earlier charging has not yet been used up.
+    fn battery_after(&self, stories: &[Story], at_ms: i64) -> f64 {
+        let Some((last, earlier)) = stories.split_last() else {
+            return self.planned_battery_percent(at_ms);
+        };
+        let planned = |at_ms| self.battery_after(earlier, at_ms);
         let plan = BatteryPlan { planned: &planned, drain_per_hour: self.patient.baseline.battery_drain };
-        // Stories of one patient do not overlap, so the last that has begun has the last word.
-        let begun = self.patient.stories.iter().rev().find(|story| story.start_ms() <= at_ms);
-        begun.and_then(|story| story.battery_percent(at_ms, &plan)).unwrap_or_else(|| planned(at_ms))
+        let has_begun = last.start_ms() <= at_ms;
+        has_begun.then(|| last.battery_percent(at_ms, &plan)).flatten().unwrap_or_else(|| planned(at_ms))
     }
 
     /// What the daily charging makes of the battery: it falls evenly from the end of one charging to the begin of the next.

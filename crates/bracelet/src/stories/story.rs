@@ -190,7 +190,8 @@ impl Story {
         }
         if let Some(bout) = self.plot.bout(self).filter(|bout| day.contains(&bout.start_ms)) {
             let margin_ms = 10 * MINUTE_MS;
-            bouts.retain(|other| !other.overlaps(bout.start_ms - margin_ms, bout.end_ms + margin_ms));
+            // A walk within the recovery would make it no recovery.
+            bouts.retain(|other| !other.overlaps(bout.start_ms - margin_ms, self.end_ms() + margin_ms));
             bouts.push(bout);
             bouts.sort_by_key(|bout| bout.start_ms);
         }
