@@ -43,7 +43,8 @@ fn person(patient: &bracelet::Patient) -> Person {
     let asleep = |m: &Minute| m.stage.is_some();
     let up = |m: &Minute| m.stage.is_none();
     let share = |wear: Wear| minutes.iter().filter(|m| m.wear == wear).count() as f64 / minutes.len() as f64;
-    let (systolic, diastolic): (fn(&Minute) -> f64, fn(&Minute) -> f64) = (|m| m.systolic_mmhg, |m| m.diastolic_mmhg);
+    let systolic = |m: &Minute| m.systolic_mmhg;
+    let diastolic = |m: &Minute| m.diastolic_mmhg;
     let (day, night) = (mean(&pick(&up, systolic)), mean(&pick(&asleep, systolic)));
     let (day_diastolic, night_diastolic) = (mean(&pick(&up, diastolic)), mean(&pick(&asleep, diastolic)));
     Person {
@@ -84,7 +85,7 @@ fn bounds() -> Vec<(String, [f64; 4])> {
 fn the_healthy_fleet_has_the_means_and_spreads_that_the_page_names() {
     let people: Vec<Person> = fleet("healthy", PATIENTS, DAYS).iter().map(person).collect();
     let mut named: Vec<&str> = people[0].figures.iter().map(|(name, _)| *name).collect();
-    let mut report = String::new();
+    let mut report = Vec::new();
     let mut is_held = true;
     for (name, [low, high, narrow, wide]) in bounds() {
         let at = named.iter().position(|own| *own == name).unwrap_or_else(|| panic!("{name} is not measured"));
@@ -93,8 +94,8 @@ fn the_healthy_fleet_has_the_means_and_spreads_that_the_page_names() {
         let (mean, deviation) = (mean(&values), deviation(&values));
         named.remove(at);
         is_held &= (low..=high).contains(&mean) && (narrow..=wide).contains(&deviation);
-        report += &format!("{name}: {mean:.3} ± {deviation:.3}, held {low} to {high}, {narrow} to {wide}\n");
+        report.push(format!("{name}: {mean:.3} ± {deviation:.3}, held {low} to {high}, {narrow} to {wide}"));
     }
-    assert!(is_held, "{report}");
+    assert!(is_held, "{}", report.join("\n"));
     assert!(named.is_empty(), "no bounds for {named:?}");
 }

@@ -94,7 +94,7 @@ where
         }
         let pace = pace.get_or_insert_with(|| Pace {
             next_look: sleep(*timeout / LOOKS),
-            came: *came,
+            came_before: *came,
             between_looks: Default::default(),
             looks: 0,
         });
