@@ -15,3 +15,15 @@ pub enum Ending {
     /// The rule was changed, and judges again from then on.
     RuleChanged,
 }
+
+impl Ending {
+    /// Name in the interface.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cleared => "cleared",
+            Self::NotJudged => "not_judged",
+            Self::RuleRemoved => "rule_removed",
+            Self::RuleChanged => "rule_changed",
+        }
+    }
+}

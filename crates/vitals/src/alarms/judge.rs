@@ -58,6 +58,7 @@ impl Judgement {
     pub fn judge(&mut self, span: &Span, samples: &[Sample]) -> Vec<Episode> {
         let mut ended = Vec::new();
         for sample in samples {
+            // A row that is taken twice would open an episode after the one that it has closed.
             let is_new = self.last_ms.is_none_or(|last_ms| sample.time_ms > last_ms);
             if is_new && span.contains(sample.time_ms) {
                 ended.extend(self.pass(span, sample.time_ms));
@@ -101,6 +102,7 @@ impl Judgement {
     fn pass(&mut self, span: &Span, time_ms: i64) -> Option<Episode> {
         let last_ms = self.last_ms.unwrap_or(span.from_ms);
         if time_ms - last_ms > span.rule.signal.largest_gap_ms() {
+            // From the last row and not from the end of the gap that is allowed: that is how long nobody knows.
             self.set_unknown(last_ms, Some(Reason::NoData));
             self.machines.iter_mut().for_each(Machine::restart);
         }

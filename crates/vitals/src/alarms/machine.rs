@@ -80,7 +80,9 @@ impl Machine {
         match finding {
             Finding::Unknown(_) => {
                 match self {
+                    // Motion makes rows poor and values wrong: a breach around poor rows has to show itself again.
                     Machine::Pending { .. } => *self = Machine::Normal,
+                    // A patient who has recovered has not fallen ill because a sensor slipped.
                     Machine::Recovering { is_counting, .. } => *is_counting = false,
                     Machine::Normal | Machine::Active { .. } => {}
                 }
@@ -88,6 +90,7 @@ impl Machine {
             }
             Finding::Breach(breach) => self.breach(rule, time_ms, breach.side),
             Finding::Between => {
+                // Somebody who is asked to look at a value near its threshold is still needed: recovery begins again.
                 *self = match self.side() {
                     Some(side) => Machine::Active { judged_ms: time_ms, side },
                     None => Machine::Normal,

@@ -51,6 +51,7 @@ impl Profile {
     /// id, and the patient's others.
     pub fn with_rules_of_patient(&self, of_patient: &[Rule]) -> Vec<Rule> {
         let is_replaced = |rule: &Rule| of_patient.iter().any(|own| own.id == rule.id);
+        // By id alone, whatever the signal: a patient with another baseline may need another signal for the same purpose.
         let of_study = self.builtin.map(Builtin::rule).into_iter().chain(self.rules.iter().cloned());
         of_study.filter(|rule| !is_replaced(rule)).chain(of_patient.iter().cloned()).collect()
     }

@@ -60,6 +60,7 @@ fn list(value: &Value, field: &str, owner: Owner, faults: &mut Faults) -> Vec<Ru
         return Vec::new();
     };
     if values.len() > MOST_RULES {
+        // Each rule costs a pass over every row of every patient of a study.
         wrong(&format!("must be at most {MOST_RULES}"));
     }
     let mut rules: Vec<Rule> = Vec::new();

@@ -110,7 +110,8 @@ fn activity(rows: &ActivityRows<'_>, row: usize, signal: Signal) -> Option<Readi
             let tenths = rows.spo2_tenths(row).or_else(|| rows.poor_spo2_tenths(row));
             (value(tenths, 10.0), rows.spo2_quality(row), rows.measures_spo2(row))
         }
-        // The registry has no column for the quality of the others.
+        // The registry has no column for the quality of the others, and most rows do not measure them: a raw 0 says no
+        // more than an absent value.
         Signal::Temperature => (value(rows.core_temp_hundredths(row), 100.0), None, false),
         Signal::NibpSystolic => (value(rows.pressure(row).and_then(|pressure| pressure.systolic), 1.0), None, false),
         Signal::NibpDiastolic => (value(rows.pressure(row).and_then(|pressure| pressure.diastolic), 1.0), None, false),

@@ -174,6 +174,13 @@ fn what_is_no_list_of_objects_is_named() {
 }
 
 #[test]
+fn names_of_endings_are_those_of_json() {
+    for ending in [Ending::Cleared, Ending::NotJudged, Ending::RuleRemoved, Ending::RuleChanged] {
+        assert_eq!(serde_json::to_value(ending).unwrap(), ending.name());
+    }
+}
+
+#[test]
 fn episodes_and_judgements_are_stored_as_json() {
     let samples = [value(1, 88.0), unknown(2, Reason::NotWorn), value(3, 87.5), value(4, 95.0), value(5, 88.0)];
     let span = always(below_90(0));
