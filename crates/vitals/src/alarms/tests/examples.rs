@@ -2,6 +2,7 @@
 
 use super::scene::*;
 use crate::alarms::*;
+use crate::latest::Timed;
 
 fn rows(pieces: &[&[Sample]]) -> Vec<Sample> {
     pieces.concat()
@@ -205,7 +206,7 @@ fn news_without_total_is_unknown_and_not_zero() {
     let found = episodes(&always(rule), &samples);
     assert_eq!(times(&found), [(2, 2, Some((5, Ending::Cleared)))]);
     assert_eq!(unknowns(&found[0]), [(3, Some(4), Reason::NoTotal)]);
-    assert_eq!(found[0].extreme.unwrap().value, 6.0);
+    assert_eq!(found[0].extreme, Some(Timed { value: 6.0, timestamp_ms: 4 * MINUTE_MS }));
 }
 
 #[test]
@@ -255,7 +256,7 @@ fn news2_is_one_episode_whose_level_rises_and_falls() {
     assert_eq!(times(&found), [(2, 2, Some((10, Ending::Cleared)))]);
     assert_eq!(levels(&found[0]), [(2, 1), (3, 2), (4, 3), (5, 4), (8, 3), (9, 1)]);
     assert_eq!(unknowns(&found[0]), [(7, Some(8), Reason::NoTotal)], "in minute 6 a part of 3 is known");
-    assert_eq!(found[0].extreme.unwrap().value, 8.0);
+    assert_eq!(found[0].extreme, Some(Timed { value: 8.0, timestamp_ms: 5 * MINUTE_MS }));
     let priorities = [1, 2, 3, 4].map(|level| builtin.rule.priority_at(level));
     assert_eq!(priorities, [Priority::Low, Priority::Medium, Priority::Medium, Priority::High]);
 }

@@ -35,8 +35,10 @@ pub fn each_minute(values: &[f64]) -> Vec<Sample> {
     (1..).zip(values).map(|(minute, of_minute)| value(minute, *of_minute)).collect()
 }
 
-/// Start, opening and end in minutes, and why it ended, of each episode.
-pub fn times(episodes: &[Episode]) -> Vec<(i64, i64, Option<(i64, Ending)>)> {
+/// Start, opening and end in minutes, and why it ended.
+pub type Times = (i64, i64, Option<(i64, Ending)>);
+
+pub fn times(episodes: &[Episode]) -> Vec<Times> {
     let minute = |time_ms: i64| time_ms / MINUTE_MS;
     let times = |episode: &Episode| {
         let end = episode.end.map(|(time_ms, ending)| (minute(time_ms), ending));

@@ -11,8 +11,10 @@ fn patient(valid_from_ms: i64, rules: &[Rule]) -> Version<Vec<Rule>> {
     Version { valid_from_ms, value: rules.to_vec() }
 }
 
-/// Rule, threshold, beginning and end of each span.
-fn shown(spans: &[Span]) -> Vec<(&str, f64, i64, Option<(i64, Ending)>)> {
+/// Rule, threshold, beginning and end of a span.
+type Shown<'span> = (&'span str, f64, i64, Option<(i64, Ending)>);
+
+fn shown(spans: &[Span]) -> Vec<Shown<'_>> {
     spans.iter().map(|span| (&*span.rule.id, span.rule.below.unwrap_or(0.0), span.from_ms, span.until)).collect()
 }
 
