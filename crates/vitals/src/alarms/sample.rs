@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A row of a signal. There is one a time; [`super::sampling`] makes them.
+/// A row of a signal, as [`super::vital_samples`] makes them; there is one a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// Time of the row, Unix epoch milliseconds.
