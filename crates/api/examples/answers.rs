@@ -91,8 +91,8 @@ async fn main() -> Result<(), Failure> {
     }
     drop(enrolled);
     platform.core.deliver_pending(0).await?;
-    let folds = platform::jobs::drain(&platform.upkeep, &["derive"]).await?;
-    println!("prepared {patients} patients, {folds} folds, in {:.1} s", begin.elapsed().as_secs_f64());
+    let derivations = platform::jobs::drain(&platform.upkeep, &["derive"]).await?;
+    println!("prepared {patients} patients, {derivations} derivations, in {:.1} s", begin.elapsed().as_secs_f64());
 
     let router = api::router(ApiState::new(platform, Limits::default()));
     let cookie = sign_in(&router, &account.email, &password).await?;

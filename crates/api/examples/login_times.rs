@@ -88,8 +88,8 @@ fn spread(medians: &[f64]) -> f64 {
 fn cpu_time() -> Duration {
     let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return Duration::ZERO };
     let of_thread = |thread: std::fs::DirEntry| {
-        let told = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
-        told.split_whitespace().next()?.parse::<u64>().ok()
+        let reported = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        reported.split_whitespace().next()?.parse::<u64>().ok()
     };
     Duration::from_nanos(threads.flatten().filter_map(of_thread).sum())
 }

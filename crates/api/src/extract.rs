@@ -10,7 +10,7 @@ use crate::credentials::{api_key, bearer};
 use crate::error::ApiError;
 use crate::key_holder::researcher_of_key;
 use crate::portal::researcher_of_cookie;
-use crate::proof::{name_actor, prove};
+use crate::proof::{mark_authenticated, name_actor};
 use crate::state::ApiState;
 
 /// A call of the integration API. The key comes as `?token=`, as `Authorization: Bearer` or as `X-Api-Key`; a page of
@@ -51,7 +51,7 @@ impl FromRequestParts<ApiState> for HealthCall {
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Self::Rejection> {
         let token = bearer(parts)?.ok_or(CallRejection::NoCredential(TOKEN_PLACES))?;
         let caller = state.platform.identity.health_caller(token).await.map_err(CallRejection::Refused)?;
-        prove(parts, token)?;
+        mark_authenticated(parts, token)?;
         name_actor(parts, caller.security_actor());
         Ok(HealthCall(caller))
     }
@@ -88,7 +88,7 @@ impl<S: Sync> FromRequestParts<S> for BearerToken {
 async fn users_caller(parts: &mut Parts, state: &ApiState) -> Result<UsersCaller, ApiError> {
     let token = bearer(parts)?.ok_or(CallRejection::NoCredential(TOKEN_PLACES))?;
     let caller = state.platform.identity.users_caller(token).await.map_err(CallRejection::Refused)?;
-    prove(parts, token)?;
+    mark_authenticated(parts, token)?;
     name_actor(parts, SecurityActor::user(&caller.user));
     Ok(caller)
 }

@@ -6,7 +6,7 @@ use platform::{Researcher, SecurityActor};
 use crate::call_rejection::CallRejection;
 use crate::client_address::client_address;
 use crate::error::ApiError;
-use crate::proof::{name_actor, prove};
+use crate::proof::{mark_authenticated, name_actor};
 use crate::state::ApiState;
 
 /// Returns who holds an API key of a request, which counts for it from here on. A refusal is noted with the caller's
@@ -15,7 +15,7 @@ pub(crate) async fn researcher_of_key(parts: &Parts, state: &ApiState, key: &str
     let address = client_address(&parts.extensions).text();
     let found = state.platform.identity.researcher_from(key, address).await;
     let researcher = found.map_err(CallRejection::Refused)?;
-    prove(parts, key)?;
+    mark_authenticated(parts, key)?;
     name_actor(parts, SecurityActor::researcher(&researcher));
     Ok(researcher)
 }

@@ -33,7 +33,7 @@ use crate::error::{ApiError, ErrorBody};
 use crate::load::NoRoom;
 use crate::places::Place;
 use crate::proof::Proof;
-use crate::rate_limit::Allowance;
+use crate::rate_limit::Quota;
 use crate::state::ApiState;
 use crate::strangers_body::StrangersBody;
 
@@ -52,7 +52,7 @@ pub(crate) fn wrap(router: Router<ApiState>, state: ApiState) -> Router<ApiState
         .layer(where_absent(CACHE_CONTROL, "no-store"))
         // Around what refuses, so that a page can read why it was refused.
         .layer(from_fn_with_state(state.clone(), allow_pages_of_clients))
-        .layer(from_fn_with_state(state, surround))
+        .layer(from_fn_with_state(state, around_routes))
         .layer(CatchPanicLayer::custom(panicked));
     // The fallback is inside of the layers, so that unknown addresses are counted, limited and answered like all
     // others.
@@ -74,7 +74,7 @@ fn where_absent(name: HeaderName, value: &'static str) -> SetResponseHeaderLayer
     SetResponseHeaderLayer::if_not_present(name, HeaderValue::from_static(value))
 }
 
-async fn surround(State(state): State<ApiState>, mut request: Request, next: Next) -> Response {
+async fn around_routes(State(state): State<ApiState>, mut request: Request, next: Next) -> Response {
     let began = runtime::Instant::now();
     // Never the client's: what it sends could be anything, and goes into the log.
     let request_id = format!("{:016x}", u64::from_be_bytes(state.platform.core.random_bytes()));
@@ -92,8 +92,8 @@ async fn surround(State(state): State<ApiState>, mut request: Request, next: Nex
     let limit = if PROBES.contains(&route) { None } else { state.rate_limit.clone() };
     let now_ms = limit.as_ref().map_or(0, |_| state.platform.core.now_ms());
     let proof = Proof::begin(&state.callers, limit, caller, now_ms);
-    let response = match proof.allowance() {
-        Some(Allowance { retry_after_s: Some(seconds), .. }) => too_many_requests(seconds),
+    let response = match proof.quota() {
+        Some(Quota { retry_after_s: Some(seconds), .. }) => too_many_requests(seconds),
         _ => admit(&state, caller, Answering { route, span: &span, proof: &proof }, (request, next)).await,
     };
     // Refusals of extractors and of the router come as plain text; clients are promised JSON with a code.
@@ -115,9 +115,9 @@ async fn surround(State(state): State<ApiState>, mut request: Request, next: Nex
     }
     let headers = response.headers_mut();
     // Only now: the handler's extractor has said whose request it is.
-    if let Some(allowance) = proof.allowance() {
-        headers.insert(RATE_LIMIT, HeaderValue::from(allowance.limit));
-        headers.insert(RATE_REMAINING, HeaderValue::from(allowance.remaining));
+    if let Some(quota) = proof.quota() {
+        headers.insert(RATE_LIMIT, HeaderValue::from(quota.limit));
+        headers.insert(RATE_REMAINING, HeaderValue::from(quota.remaining));
     }
     if let Some(value) = ignored.header_value().and_then(|names| HeaderValue::from_str(&names).ok()) {
         headers.insert(IGNORED_FIELDS, value);

@@ -12,7 +12,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::callers::{Caller, Callers};
 use crate::places::Place;
 use crate::places::bodies::{Bodies, Reading};
-use crate::rate_limit::{Allowance, RateLimit, Taken};
+use crate::rate_limit::{Quota, RateLimit, Taken};
 
 /// What is known of a request's caller. Clones share it.
 #[derive(Clone)]
@@ -69,20 +69,20 @@ impl Proof {
     }
 
     /// Returns what is left of the minute that the request counts in; nothing without a limit.
-    pub(crate) fn allowance(&self) -> Option<Allowance> {
-        self.state().taken.map(|taken| taken.allowance)
+    pub(crate) fn quota(&self) -> Option<Quota> {
+        self.state().taken.map(|taken| taken.quota)
     }
 
     /// Takes note of a request that is refused. Without a proof it was a guess, as far as anybody knows.
     pub(crate) fn refused(&self) {
         let state = self.state();
         // What is over the limit has not been tried.
-        if state.is_proven || state.taken.is_some_and(|taken| taken.allowance.retry_after_s.is_some()) {
+        if state.is_proven || state.taken.is_some_and(|taken| taken.quota.retry_after_s.is_some()) {
             return;
         }
         self.0.caller.credentials().for_each(|credential| self.0.callers.forget(credential));
         if let Some((limit, taken)) = self.0.limit.as_ref().zip(state.taken) {
-            limit.settle_refused(taken, self.0.caller, self.0.now_ms);
+            limit.charge_refused(taken, self.0.caller, self.0.now_ms);
         }
     }
 
@@ -94,9 +94,9 @@ impl Proof {
         // Now and not at the end of the request: the body of an upload may take an hour.
         let permit = state.take_permit();
         state.place = Place::Known(permit);
-        let settled = |(limit, taken): (&Arc<RateLimit>, Taken)| limit.settle(taken, credential, self.0.now_ms);
+        let settled = |(limit, taken): (&Arc<RateLimit>, Taken)| limit.charge(taken, credential, self.0.now_ms);
         state.taken = self.0.limit.as_ref().zip(state.taken).map(settled);
-        let refused_for_s = state.taken.and_then(|taken| taken.allowance.retry_after_s);
+        let refused_for_s = state.taken.and_then(|taken| taken.quota.retry_after_s);
         drop(state);
         refused_for_s.map_or(Ok(()), |retry_after_s| Err(PlatformError::TooMany { retry_after_s }))
     }
@@ -113,7 +113,7 @@ impl State {
 }
 
 /// Notes that a credential, from wherever the extractor took it, is valid. Too many when its minute has nothing left.
-pub(crate) fn prove(parts: &Parts, credential: &str) -> Result<(), PlatformError> {
+pub(crate) fn mark_authenticated(parts: &Parts, credential: &str) -> Result<(), PlatformError> {
     // There is none where a router is used without what surrounds it.
     parts.extensions.get::<Proof>().map_or(Ok(()), |proof| proof.accept(credential.as_bytes()))
 }
@@ -151,7 +151,7 @@ mod tests {
         let proof = Proof::begin(&callers, Some(Arc::new(RateLimit::new(3))), caller(&callers, "junk"), 0);
         for _ in 0..5 {
             assert!(proof.accept(b"good").is_ok());
-            assert_eq!(proof.allowance().map(|allowance| allowance.remaining), Some(2));
+            assert_eq!(proof.quota().map(|quota| quota.remaining), Some(2));
         }
     }
 }

@@ -41,7 +41,7 @@ struct Minute {
 
 /// Remainder of a minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Allowance {
+pub(crate) struct Quota {
     /// Requests a minute.
     pub limit: u32,
     /// Requests that are left.
@@ -54,7 +54,7 @@ pub(crate) struct Allowance {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Taken {
     /// What is left.
-    pub allowance: Allowance,
+    pub quota: Quota,
     payer: Payer,
 }
 
@@ -78,8 +78,8 @@ impl RateLimit {
             let mut known = shard(&self.credentials, credential);
             // Known credentials never touch the counts of addresses: a hospital is one address and many keys.
             let Some(minute) = known.get_mut(&credential).filter(|minute| !minute.is_doubtful) else { continue };
-            let taken = Taken { allowance: minute.take(self.per_minute, now_ms), payer: Payer::Credential(credential) };
-            if taken.allowance.retry_after_s.is_none() {
+            let taken = Taken { quota: minute.take(self.per_minute, now_ms), payer: Payer::Credential(credential) };
+            if taken.quota.retry_after_s.is_none() {
                 return taken;
             }
             spent.get_or_insert(taken);
@@ -94,12 +94,12 @@ impl RateLimit {
             addresses.clear();
         }
         let minute = addresses.entry(address).or_insert(Minute::of(now_ms));
-        Taken { allowance: minute.take(self.per_minute, now_ms), payer: Payer::Address(address) }
+        Taken { quota: minute.take(self.per_minute, now_ms), payer: Payer::Address(address) }
     }
 
     /// Settles a request that was refused without a proof: it counts for its address too, and the credential that it was
     /// counted for is doubtful from here on.
-    pub(crate) fn settle_refused(&self, taken: Taken, caller: Caller, now_ms: i64) {
+    pub(crate) fn charge_refused(&self, taken: Taken, caller: Caller, now_ms: i64) {
         let Payer::Credential(credential) = taken.payer else { return };
         if let Some(minute) = shard(&self.credentials, credential).get_mut(&credential) {
             minute.is_doubtful = true;
@@ -111,12 +111,12 @@ impl RateLimit {
     /// Settles a request whose credential has proven valid: it counts for that credential, and no longer for
     /// what it was counted for. Returns what is left for the credential. When that is nothing, the request is to be refused, and
     /// stays counted as it was: a refusal that had to look a credential up is not free.
-    pub(crate) fn settle(&self, taken: Taken, credential: u64, now_ms: i64) -> Taken {
+    pub(crate) fn charge(&self, taken: Taken, credential: u64, now_ms: i64) -> Taken {
         let payer = Payer::Credential(credential);
         if taken.payer == payer {
             return taken;
         }
-        let allowance = {
+        let quota = {
             let mut known = shard(&self.credentials, credential);
             // With so many callers in one minute the newest count for their addresses; those who are there stay.
             if !known.contains_key(&credential) && !has_room(&mut known, now_ms) {
@@ -126,10 +126,10 @@ impl RateLimit {
             minute.is_doubtful = false;
             minute.take(self.per_minute, now_ms)
         };
-        if allowance.retry_after_s.is_none() {
+        if quota.retry_after_s.is_none() {
             self.give_back(taken.payer);
         }
-        Taken { allowance, payer }
+        Taken { quota, payer }
     }
 
     fn give_back(&self, payer: Payer) {
@@ -148,17 +148,17 @@ impl Minute {
         Minute { begin_ms: now_ms, count: 0, is_doubtful: false }
     }
 
-    fn take(&mut self, per_minute: u32, now_ms: i64) -> Allowance {
+    fn take(&mut self, per_minute: u32, now_ms: i64) -> Quota {
         // A clock that was set back begins a new minute as well.
         if now_ms - self.begin_ms >= MINUTE_MS || now_ms < self.begin_ms {
             *self = Minute { is_doubtful: self.is_doubtful, ..Minute::of(now_ms) };
         }
         if self.count >= per_minute {
             let rest_ms = (self.begin_ms + MINUTE_MS - now_ms).unsigned_abs();
-            return Allowance { limit: per_minute, remaining: 0, retry_after_s: Some(rest_ms.div_ceil(1000)) };
+            return Quota { limit: per_minute, remaining: 0, retry_after_s: Some(rest_ms.div_ceil(1000)) };
         }
         self.count += 1;
-        Allowance { limit: per_minute, remaining: per_minute - self.count, retry_after_s: None }
+        Quota { limit: per_minute, remaining: per_minute - self.count, retry_after_s: None }
     }
 }
 
@@ -194,13 +194,13 @@ mod tests {
         CALLERS.caller(&uri, &HeaderMap::new(), Some(address.parse().expect("an address")))
     }
 
-    fn settle(limit: &RateLimit, taken: Taken, credential: &str) -> Allowance {
-        limit.settle(taken, CALLERS.credential(credential.as_bytes()), 0).allowance
+    fn charge(limit: &RateLimit, taken: Taken, credential: &str) -> Quota {
+        limit.charge(taken, CALLERS.credential(credential.as_bytes()), 0).quota
     }
 
     fn take_all(limit: &RateLimit, caller: Caller, now_ms: i64) -> Vec<u32> {
         std::iter::from_fn(|| {
-            let taken = limit.take(caller, now_ms).allowance;
+            let taken = limit.take(caller, now_ms).quota;
             taken.retry_after_s.is_none().then_some(taken.remaining)
         })
         .collect()
@@ -211,9 +211,9 @@ mod tests {
         let limit = RateLimit::new(LIMIT);
         let someone = caller("", "192.0.2.1");
         assert_eq!(take_all(&limit, someone, 5000), [2, 1, 0]);
-        let refused = Allowance { limit: LIMIT, remaining: 0, retry_after_s: Some(60) };
-        assert_eq!(limit.take(someone, 5000).allowance, refused);
-        assert_eq!(limit.take(someone, 64_999).allowance.retry_after_s, Some(1));
+        let refused = Quota { limit: LIMIT, remaining: 0, retry_after_s: Some(60) };
+        assert_eq!(limit.take(someone, 5000).quota, refused);
+        assert_eq!(limit.take(someone, 64_999).quota.retry_after_s, Some(1));
         assert_eq!(take_all(&limit, someone, 65_000), [2, 1, 0]);
         assert_eq!(take_all(&limit, someone, 1000), [2, 1, 0], "the clock was set back");
     }
@@ -222,14 +222,11 @@ mod tests {
     fn a_guess_counts_for_its_address() {
         let limit = RateLimit::new(LIMIT);
         for guess in 0..LIMIT {
-            assert_eq!(
-                limit.take(caller(&format!("token=guess{guess}"), "192.0.2.1"), 0).allowance.retry_after_s,
-                None
-            );
+            assert_eq!(limit.take(caller(&format!("token=guess{guess}"), "192.0.2.1"), 0).quota.retry_after_s, None);
         }
         for who in ["token=another", "", "token=&token=x"] {
-            assert!(limit.take(caller(who, "192.0.2.1"), 0).allowance.retry_after_s.is_some(), "{who}");
-            assert!(limit.take(caller(who, "192.0.2.2"), 0).allowance.retry_after_s.is_none(), "{who}");
+            assert!(limit.take(caller(who, "192.0.2.1"), 0).quota.retry_after_s.is_some(), "{who}");
+            assert!(limit.take(caller(who, "192.0.2.2"), 0).quota.retry_after_s.is_none(), "{who}");
         }
     }
 
@@ -238,8 +235,8 @@ mod tests {
         let limit = RateLimit::new(LIMIT);
         for key in ["a", "b", "c", "d", "e"] {
             let who = caller(&format!("x=1&token={key}"), "192.0.2.1");
-            assert_eq!(settle(&limit, limit.take(who, 0), key).remaining, 2);
-            assert_eq!(settle(&limit, limit.take(who, 0), key).remaining, 1, "settling a second time changes nothing");
+            assert_eq!(charge(&limit, limit.take(who, 0), key).remaining, 2);
+            assert_eq!(charge(&limit, limit.take(who, 0), key).remaining, 1, "settling a second time changes nothing");
         }
         let elsewhere = caller("token=a", "192.0.2.9");
         assert_eq!(take_all(&limit, elsewhere, 0), [0]);
@@ -253,10 +250,10 @@ mod tests {
         let mut remaining = Vec::new();
         for junk in 0..LIMIT {
             let taken = limit.take(caller(&format!("token=junk{junk}"), "192.0.2.1"), 0);
-            remaining.push(settle(&limit, taken, "good").remaining);
+            remaining.push(charge(&limit, taken, "good").remaining);
         }
         assert_eq!(remaining, [2, 1, 0]);
-        let over = settle(&limit, limit.take(caller("token=junk", "192.0.2.1"), 0), "good");
+        let over = charge(&limit, limit.take(caller("token=junk", "192.0.2.1"), 0), "good");
         assert_eq!(over.retry_after_s, Some(60));
         assert_eq!(take_all(&limit, caller("", "192.0.2.1"), 0), [1, 0], "the refused one stays the address's");
         let kept: usize = limit.credentials.iter().map(|shard| shard.lock().expect("a lock").len()).sum();
@@ -267,13 +264,13 @@ mod tests {
     fn callers_with_a_count_keep_it_when_the_table_is_full() {
         let limit = RateLimit::new(LIMIT);
         let who = caller("token=first", "192.0.2.1");
-        assert_eq!(settle(&limit, limit.take(who, 0), "first").remaining, 2);
+        assert_eq!(charge(&limit, limit.take(who, 0), "first").remaining, 2);
         for number in 0..400_000_u32 {
             let address = IpAddr::from(std::net::Ipv4Addr::from_bits(number));
             let taken = limit.take(CALLERS.caller(&Uri::from_static("/"), &HeaderMap::new(), Some(address)), 0);
-            limit.settle(taken, CALLERS.credential(&number.to_be_bytes()), 0);
+            limit.charge(taken, CALLERS.credential(&number.to_be_bytes()), 0);
         }
-        assert_eq!(limit.take(who, 0).allowance.remaining, 1);
+        assert_eq!(limit.take(who, 0).quota.remaining, 1);
     }
 
     #[test]

@@ -17,14 +17,14 @@ async fn entries_since(story: &Story, uuids: &[String], seen: &mut usize) -> Vec
     for uuid in uuids {
         for entry in story.audit_entries(uuid, None).await {
             let entity = |entity: &store::Entity| json!([entity.kind, entity.id]);
-            let told = json!([entry.action_type, entity(&entry.primary), entry.secondary.as_ref().map(entity)]);
+            let reported = json!([entry.action_type, entity(&entry.primary), entry.secondary.as_ref().map(entity)]);
             if !found.iter().any(|(number, _)| *number == entry.number) {
-                found.push((entry.number, told));
+                found.push((entry.number, reported));
             }
         }
     }
     found.sort_by_key(|(number, _)| *number);
-    let new = found.into_iter().map(|(_, told)| told).skip(*seen).collect::<Vec<Value>>();
+    let new = found.into_iter().map(|(_, reported)| reported).skip(*seen).collect::<Vec<Value>>();
     *seen += new.len();
     new
 }

@@ -33,7 +33,7 @@ async fn the_log_says_what_the_caller_did() {
     let log = |query: &str| format!("/integration/v1/patients/audit/logs?token={key}&{query}");
 
     let entries = story.get(&log(&format!("from={START_MS}&to={}", START_MS + 10))).await.ok();
-    let told: Vec<Value> = entries
+    let reported: Vec<Value> = entries
         .as_array()
         .expect("a list")
         .iter()
@@ -47,7 +47,7 @@ async fn the_log_says_what_the_caller_did() {
         json!([START_MS + 10, "PATIENT_CREATE", grace.uuid, null]),
         json!([START_MS + 10, "PATIENT_ATTACH_GROUP", grace.uuid, group_id]),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     assert_eq!(entries[2]["primary_entity_type"], "patient.id");
     assert_eq!(entries[2]["secondary_entity_type"], "group.id");
 

@@ -208,7 +208,7 @@ async fn a_day_that_was_skipped_has_no_slots_to_fill() {
     let data = json!({"activity": {"timestamp": [noon_ms], "bpm": [60]}});
     let body = json!({"time_zone": "UTC", "data": data});
     study.story.post_as("/health/v1/sync", &study.patient.health_token, body).await.ok();
-    study.story.fold().await;
+    study.story.derive().await;
     let compliance = study.get("compliance/2011-12-30").await.ok();
     assert_eq!(compliance, json!({"date": "2011-12-30", "compliance": 0.0}));
     let summary = study.get("summary/2011-12-30?types=heart_rate").await.ok();

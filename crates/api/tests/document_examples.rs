@@ -221,7 +221,7 @@ impl Scene {
                 let intervals: Vec<i64> = (0..200).map(beats).collect();
                 let rows = json!({"data": {"rr-interval": {"timestamp": times, "rr": intervals, "quality": 4}}});
                 self.story.post_as("/health/v1/sync", &self.made("health_token"), rows).await.ok();
-                self.story.fold().await;
+                self.story.derive().await;
                 let range = json!({"timestamp_from": 1_763_546_400_000_i64, "timestamp_to": 1_763_600_000_000_i64});
                 let path =
                     format!("/integration/v1/create-afib-export/{}?token={}", self.made("uuid"), self.made("key"));
@@ -269,7 +269,7 @@ impl Scene {
             self.made.extend([("root_cookie", cookie_of(&root)), ("root_csrf", text(&root.body["csrf_token"]))]);
         }
         if name == "POST /health/v1/sync" {
-            self.story.fold().await;
+            self.story.derive().await;
         }
     }
 }

@@ -21,7 +21,7 @@ use testkit::Postgres;
 const ERASURE_CHECKS: [&str; 2] = ["plan_erasure_checks", "check_erasure"];
 
 /// What would show who the erased are, as they were entered and sent.
-const TELLING: [&str; 11] = [
+const NAMING: [&str; 11] = [
     "Gracelle",
     "Hopperling",
     "gracelle@hopper.example",
@@ -80,11 +80,11 @@ async fn gather(story: &Story) -> Cast {
     }
     send(story, &grace, 0, Telling::Yes).await.ok();
     send(story, &hedy, 0, Telling::No).await.ok();
-    story.fold().await;
+    story.derive().await;
     story.platform.upkeep.seal(Until::Now, |_| {}).await.expect("sealed");
     send(story, &grace, 10, Telling::Yes).await.ok();
     send(story, &hedy, 10, Telling::No).await.ok();
-    story.fold().await;
+    story.derive().await;
     Cast { key, group, grace, hedy }
 }
 
@@ -97,7 +97,7 @@ enum Telling {
 async fn send(story: &Story, patient: &Enrolled, first_minute: i64, telling: Telling) -> common::Answer {
     let mut body = json!({"data": rows(first_minute)});
     if telling == Telling::Yes && first_minute == 0 {
-        body["sync_id"] = TELLING[8].into();
+        body["sync_id"] = NAMING[8].into();
     }
     if telling == Telling::Yes {
         body["device"] = json!({"serial_number": "SN-SYNCED-7777", "firmware_version": "FW-9.8.7-odd"});
@@ -109,7 +109,7 @@ async fn send(story: &Story, patient: &Enrolled, first_minute: i64, telling: Tel
     story.post_as("/health/v1/sync", &patient.health_token, body).await
 }
 
-/// Returns the names of `TELLING` that lie in any file of a folder, and how many files there are.
+/// Returns the names of `NAMING` that lie in any file of a folder, and how many files there are.
 fn found_in(folder: &Path, found: &mut Vec<&'static str>) -> usize {
     let mut files = 0;
     for entry in std::fs::read_dir(folder).expect("a folder") {
@@ -120,19 +120,19 @@ fn found_in(folder: &Path, found: &mut Vec<&'static str>) -> usize {
         }
         files += 1;
         let bytes = std::fs::read(&path).expect("a file");
-        let tells = |name: &&&str| bytes.windows(name.len()).any(|window| window == name.as_bytes());
-        found.extend(TELLING.iter().filter(tells));
+        let names = |name: &&&str| bytes.windows(name.len()).any(|window| window == name.as_bytes());
+        found.extend(NAMING.iter().filter(names));
     }
     files
 }
 
-/// Returns the names of `TELLING` that lie anywhere, sorted.
+/// Returns the names of `NAMING` that lie anywhere, sorted.
 fn found(story: &Story, databases: &[&Postgres]) -> Vec<&'static str> {
     let mut found = Vec::new();
     found_in(story.folder(), &mut found);
     for database in databases {
         let dump = database.dump();
-        found.extend(TELLING.iter().filter(|name| dump.contains(**name)));
+        found.extend(NAMING.iter().filter(|name| dump.contains(**name)));
     }
     found.sort_unstable();
     found.dedup();
@@ -140,7 +140,7 @@ fn found(story: &Story, databases: &[&Postgres]) -> Vec<&'static str> {
 }
 
 fn all_telling() -> Vec<&'static str> {
-    let mut all = TELLING.to_vec();
+    let mut all = NAMING.to_vec();
     all.sort_unstable();
     all
 }
@@ -337,7 +337,7 @@ async fn an_erasure_that_was_killed_is_finished() {
         // At once they can no longer log in, and nobody reads them by name.
         let path = format!("/integration/v1/patients/{}/summary/2025-11-20", cast.grace.uuid);
         assert_eq!(story.get_as(&path, &cast.key).await.error(), (404, "patient_not_found"), "after {steps}");
-        story.fold().await;
+        story.derive().await;
         assert_eq!(story.platform.core.deliver_pending(0).await.expect("finished"), 1, "after {steps}");
         assert_eq!(story.platform.upkeep.overwrite_erased().await.expect("rewritten"), 1);
         assert_eq!(found(&story, &[]), Vec::<&str>::new(), "after {steps}");
@@ -369,7 +369,7 @@ async fn what_was_enqueued_before_does_not_bring_a_patient_back() {
     assert!(story.platform.core.health().patient(&PatientId::new(uuid.as_str())).await.expect("an answer").is_none());
 }
 
-/// Syncs, folds and sealings go on while the patient is erased.
+/// Syncs, derivations and sealings go on while the patient is erased.
 async fn erase_under_fire(story: &Story, databases: &[&Postgres]) {
     let cast = gather(story).await;
     let uuid = cast.grace.uuid.clone();
@@ -390,7 +390,7 @@ async fn erase_under_fire(story: &Story, databases: &[&Postgres]) {
     };
     let working = async {
         for _ in 0..10 {
-            story.fold().await;
+            story.derive().await;
             story.platform.upkeep.seal(Until::Now, |_| {}).await.expect("sealed");
         }
     };
@@ -400,7 +400,7 @@ async fn erase_under_fire(story: &Story, databases: &[&Postgres]) {
         story.ask("DELETE", &path, &cast.key, Value::Null).await.ok();
     };
     futures::join!(sending, working, erasing);
-    story.fold().await;
+    story.derive().await;
     story.platform.upkeep.seal(Until::Now, |_| {}).await.expect("sealed");
     story.pass_ms(3_600_001);
     story.jobs(&ERASURE_CHECKS).await;

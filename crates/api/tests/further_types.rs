@@ -67,7 +67,7 @@ impl Study {
     async fn with_samples() -> Self {
         let study = Study::begin().await;
         study.send(samples()).await.ok();
-        study.story.fold().await;
+        study.story.derive().await;
         study
     }
 }
@@ -203,8 +203,8 @@ async fn values_out_of_range_reject_their_rows_and_rates_their_sync() {
             }
             assert_eq!(answer.error(), (422, "invalid"), "{data_type} {rate}");
             let (lowest, highest) = (if data_type == "eda" { 4 } else { 16 }, 128);
-            let told = &answer.body["errors"][format!("data.{data_type}.rate_hz")];
-            assert_eq!(told, &json!([format!("must be {lowest} to {highest}")]), "{data_type} {rate}");
+            let reported = &answer.body["errors"][format!("data.{data_type}.rate_hz")];
+            assert_eq!(reported, &json!([format!("must be {lowest} to {highest}")]), "{data_type} {rate}");
         }
     }
     // A rate that the specification leaves open stays open.

@@ -129,7 +129,7 @@ async fn settings_hold_from_the_moment_they_are_set() {
     story.sync(&grace, steps(START_MS - 2 * HOUR_MS)).await;
     story.sync(&grace, steps(START_MS - HOUR_MS / 2)).await;
     let percents = async || {
-        story.fold().await;
+        story.derive().await;
         let mut percents = Vec::new();
         for day in ["2025-11-19", "2025-11-20"] {
             let path = format!("/integration/v1/patients/{}/summary/{day}", grace.uuid);
@@ -268,7 +268,7 @@ async fn a_corrected_body_computes_its_days_again() {
     let before = story.get_as(&summary, &key).await.ok();
     let profile = format!("/integration/v1/patients/{}/profile", grace.uuid);
     story.ask("PUT", &profile, &key, json!({"birthday": "2005-01-01"})).await.ok();
-    story.fold().await;
+    story.derive().await;
     let after = story.get_as(&summary, &key).await.ok();
     assert_ne!(before, after, "zones of somebody of 75 and of 20 are the same");
     assert_eq!(before["heart_rate"]["max_daily_heart_rate"], after["heart_rate"]["max_daily_heart_rate"]);

@@ -162,7 +162,7 @@ async fn settings_hold_from_when_they_are_set() {
         "assumed": ["spo2_scale", "consciousness"]});
     assert_eq!(changed, expected);
     assert_eq!(study.story.get(&path).await.ok(), expected);
-    study.story.fold().await;
+    study.story.derive().await;
     let news = study.news().await;
     assert_eq!((&news["timestamp"], &news["value"]), (&json!(ahead_ms), &json!(2)));
     assert_eq!((&news["score_oxygen"], &news["assumed"]), (&json!(2), &json!(["spo2_scale", "consciousness"])));
@@ -204,13 +204,13 @@ async fn change_of_oxygen_or_consciousness_is_scored_at_once_with_what_is_valid(
     let path = study.path("news-settings");
     // Nothing was measured: a setting alone makes no score.
     study.story.put(&path, json!({"oxygen": false})).await.ok();
-    study.story.fold().await;
+    study.story.derive().await;
     assert_eq!(study.story.get(&study.path("latest-news-score")).await.error(), (404, "no_news_score"));
 
     study.story.sync(&study.patient, healthy_row(START_MS)).await;
     study.story.pass_ms(10 * MINUTE_MS);
     study.story.put(&path, json!({"oxygen": true})).await.ok();
-    study.story.fold().await;
+    study.story.derive().await;
     let news = study.news().await;
     assert_eq!((&news["timestamp"], &news["value"]), (&json!(START_MS + 10 * MINUTE_MS), &json!(2)));
     assert_eq!((&news["score_oxygen"], &news["heart_rate_timestamp"]), (&json!(2), &json!(START_MS)));
@@ -218,7 +218,7 @@ async fn change_of_oxygen_or_consciousness_is_scored_at_once_with_what_is_valid(
 
     study.story.pass_ms(10 * MINUTE_MS);
     study.story.put(&path, json!({"oxygen": false, "consciousness": "V"})).await.ok();
-    study.story.fold().await;
+    study.story.derive().await;
     let news = study.news().await;
     assert_eq!((&news["timestamp"], &news["value"]), (&json!(START_MS + 20 * MINUTE_MS), &json!(3)));
 
@@ -235,7 +235,7 @@ async fn change_of_oxygen_or_consciousness_is_scored_at_once_with_what_is_valid(
     // Half a day on nothing is valid any more.
     study.story.pass_ms(13 * 60 * MINUTE_MS);
     study.story.put(&path, json!({"consciousness": "A"})).await.ok();
-    study.story.fold().await;
+    study.story.derive().await;
     assert_eq!(study.entries().await, entries);
 }
 

@@ -1,5 +1,5 @@
 //! No answer depends on how data came: in which order, how often, cut into which syncs, in which form, with which
-//! folds and seals between. Data whose copies agree are sent to one service as they are, and shuffled, doubled and cut
+//! derivations and seals between. Data whose copies agree are sent to one service as they are, and shuffled, doubled and cut
 //! again to another; then every answer of both must be the same to the byte.
 
 mod common;
@@ -75,7 +75,7 @@ async fn no_answer_depends_on_how_the_data_came() {
             assert_eq!(counts.replaced, 0, "copies agree");
             counted_other += counts.stored;
             if random.random_bool(0.15) {
-                mixed.story.fold().await;
+                mixed.story.derive().await;
             }
             if random.random_bool(0.05) {
                 seal_now(&mixed.story.platform).await;
@@ -83,10 +83,10 @@ async fn no_answer_depends_on_how_the_data_came() {
         }
         assert_eq!(counted, counted_other, "case {case}: every row is new once");
         assert!(counted > 1000, "case {case}: {counted}");
-        plain.story.fold().await;
-        mixed.story.fold().await;
+        plain.story.derive().await;
+        mixed.story.derive().await;
         plain.waveforms_us.push(wearing.waveform_us);
-        compare(&plain, &mixed, at, "after folding").await;
+        compare(&plain, &mixed, at, "after deriving").await;
     }
     seal_now(&plain.story.platform).await;
     compare_all(&plain, &mixed, "one sealed").await;
@@ -94,10 +94,10 @@ async fn no_answer_depends_on_how_the_data_came() {
     // The time of the rows that were ahead has come.
     for service in [&plain, &mixed] {
         service.story.pass_ms(wearing::AHEAD_MS);
-        service.story.fold().await;
+        service.story.derive().await;
     }
     compare_all(&plain, &mixed, "both sealed, later").await;
-    // Folds that followed single syncs and one fold of everything agree.
+    // Derivations that followed single syncs and one derivation of everything agree.
     for service in [&plain, &mixed] {
         let found = service.story.platform.data.recompute(None, |_, _| {}).await.expect("recomputed");
         assert!(found.windows > 0);

@@ -58,14 +58,14 @@ async fn damage_is_found_and_put_right() {
     health.commit_derivations(vec![damage]).await.expect("damaged");
     assert_ne!(story.get(&path).await.ok(), healthy);
 
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let found =
-        story.platform.data.recompute(None, |patient, found| told.push((patient.to_owned(), found.differences)));
+        story.platform.data.recompute(None, |patient, found| reported.push((patient.to_owned(), found.differences)));
     let found = found.await.expect("recomputed");
     assert_eq!(found.differences, damages);
     assert_eq!(health.all_derived(&PatientId::new(grace.uuid.as_str())).await.expect("an answer"), stored);
     assert_eq!(
-        told.iter().filter(|(patient, _)| patient.as_str() == other.uuid).map(|(_, found)| *found).sum::<u64>(),
+        reported.iter().filter(|(patient, _)| patient.as_str() == other.uuid).map(|(_, found)| *found).sum::<u64>(),
         0
     );
     assert_eq!(story.get(&path).await.ok(), healthy);

@@ -45,7 +45,7 @@ async fn rows_go_when_their_time_has_come_and_summaries_stay() {
     story.put(&settings, json!({"retention": {"activity": 10, "ppg2": 5}})).await.ok();
     assert_eq!(story.jobs(&RETENTION).await, 1 + 2, "one look, and a job for each type");
     assert_eq!(story.jobs(&RETENTION).await, 1, "nothing is left to do");
-    story.fold().await;
+    story.derive().await;
     assert_eq!((counts("2025-11-01").await, counts("2025-11-19").await), ([0, 0], [1, 4]));
     let raw = "/health/v2/raw-metrics/activity?from_date=2025-11-01T00:00:00Z&to_date=2025-11-01T12:00:00Z";
     assert_eq!(story.get_as(raw, &patient.health_token).await.ok(), json!([]));
@@ -65,7 +65,7 @@ async fn rows_go_when_their_time_has_come_and_summaries_stay() {
         ready_ms: story.now_ms(),
     };
     story.platform.core.health().mark_due(&PatientId::new(patient.uuid.as_str()), range).await.expect("marked");
-    story.fold().await;
+    story.derive().await;
     assert_eq!(story.get(&summary).await.ok(), before);
     let recomputed = story.platform.data.recompute(Some(&PatientId::new(patient.uuid.as_str())), |_, _| {}).await;
     assert_eq!(recomputed.expect("recomputed").differences, 0);
@@ -109,7 +109,7 @@ async fn recomputing_leaves_news_that_rests_on_retired_measurements() {
         (0..4).flat_map(|day| [8, 20].map(|hour| begin_ms + day * DAY_MS + hour * 3_600_000)).collect();
     let fever = json!({"timestamp": noons, "test_type": vec!["temperature"; 8], "value": [39.3, 36.8, 39.2, 38.7, 39.4, 39.3, 36.9, 39.3]});
     story.sync(&patient, json!({"tests": fever})).await;
-    story.fold().await;
+    story.derive().await;
     let health = story.platform.core.health();
     let news = async || {
         health.news_between(&PatientId::new(patient.uuid.as_str()), i64::MIN, i64::MAX).await.expect("entries")
@@ -127,7 +127,7 @@ async fn recomputing_leaves_news_that_rests_on_retired_measurements() {
         assert!(now == before, "{at}: {} entries, {} before, {first:?}", now.len(), before.len());
     };
     differing("retired").await;
-    story.fold().await;
+    story.derive().await;
     differing("folded").await;
     let recomputed = async || story.platform.data.recompute(None, |_, _| {}).await.expect("recomputed").differences;
     assert_eq!(recomputed().await, 0);
@@ -175,9 +175,9 @@ async fn retention_that_meets_a_derivation_leaves_what_was_derived() {
         platform::jobs::drain(&upkeep, &RETENTION).await.expect("worked");
     };
     health.plan_meanwhile("inputs.derivation_inputs", Box::pin(retention));
-    story.fold().await;
+    story.derive().await;
     assert_eq!(health.failures_to_come(), Vec::<String>::new(), "retention came between");
-    story.fold().await;
+    story.derive().await;
     assert_eq!(health.retired(&uuid).await.expect("an answer").len(), 1);
     assert_eq!(story.get(&summary).await.ok(), before);
     assert_eq!(news().await, entries);

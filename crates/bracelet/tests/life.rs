@@ -137,19 +137,19 @@ fn the_battery_never_jumps_but_on_the_charger() {
 fn scenarios_begin_at_their_onset_and_are_healthy_before() {
     for scenario in Scenario::ALL {
         let onset_ms = MIDNIGHT_MS + 15 * HOUR_MS;
-        let told = Patient::new(5, 2, scenario, onset_ms, "UTC").unwrap();
+        let reported = Patient::new(5, 2, scenario, onset_ms, "UTC").unwrap();
         let healthy = Patient::new(5, 2, Scenario::Healthy, onset_ms, "UTC").unwrap();
-        let (told_course, healthy_course) = (day_of(&told), day_of(&healthy));
+        let (reported_course, healthy_course) = (day_of(&reported), day_of(&healthy));
         for minute in (0..900).step_by(11) {
             let number = MIDNIGHT_MS / MINUTE_MS + minute;
-            assert_eq!(told_course.minute(number), healthy_course.minute(number), "{scenario} before its onset");
+            assert_eq!(reported_course.minute(number), healthy_course.minute(number), "{scenario} before its onset");
         }
         let changes = (900..1440).any(|minute| {
             let number = MIDNIGHT_MS / MINUTE_MS + minute;
-            told_course.minute(number) != healthy_course.minute(number)
+            reported_course.minute(number) != healthy_course.minute(number)
         });
-        let is_told_by_data = !matches!(scenario, Scenario::Healthy | Scenario::LateSync | Scenario::DuplicateSync);
-        assert_eq!(changes, is_told_by_data, "{scenario} after its onset");
+        let is_reported_by_data = !matches!(scenario, Scenario::Healthy | Scenario::LateSync | Scenario::DuplicateSync);
+        assert_eq!(changes, is_reported_by_data, "{scenario} after its onset");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What folding a patient's day costs, in CPU time of the whole process: from stored rows to stored summary.
+//! What deriving a patient's day costs, in CPU time of the whole process: from stored rows to stored summary.
 //!
 //! `cargo bench -p platform --bench day`. Linux only: memory is read from `/proc`. With `-- parallel 1000`: how much
 //! faster two threads derive full days of so many patients than one.
@@ -61,7 +61,7 @@ async fn derive_many(patients: usize) -> f64 {
         sync(&platform, &patient, day.to_vec()).await;
     }
     let begun = std::time::Instant::now();
-    fold(&platform).await;
+    derive(&platform).await;
     assert_eq!(platform.data.patients_due().await.unwrap(), 0);
     begun.elapsed().as_secs_f64()
 }
@@ -83,20 +83,20 @@ async fn run() {
         sync(&platform, &patient, day.iter().map(|block| rows_where(block, |at| late_at(at).is_none())).collect())
             .await;
         let (resident, cpu_ms) = (reset_peak_mib(), cpu_ms());
-        fold(&platform).await;
+        derive(&platform).await;
         whole.push(cpu_ms_since(cpu_ms));
         peaks.push(peak_mib() - resident);
         for time in 1..=LATE_TIMES {
             let rows = day.iter().map(|block| rows_where(block, |at| late_at(at) == Some(time)));
             sync(&platform, &patient, rows.collect()).await;
             let cpu_ms = self::cpu_ms();
-            fold(&platform).await;
+            derive(&platform).await;
             late.push(cpu_ms_since(cpu_ms));
         }
     }
-    tell("full day, from stored rows to stored summary", &mut whole, "40 ms");
-    tell("late sync of five minutes", &mut late, "3 ms");
-    println!("memory of a fold, most: {:.1} MiB (goal 64 MiB)", peaks.iter().copied().fold(0.0, f64::max));
+    report("full day, from stored rows to stored summary", &mut whole, "40 ms");
+    report("late sync of five minutes", &mut late, "3 ms");
+    println!("memory of a derivation, most: {:.1} MiB (goal 64 MiB)", peaks.iter().copied().fold(0.0, f64::max));
 
     let beats: Vec<Beat> = beats_of(&day[1], 0..day[1].rows());
     let mut af = Vec::new();
@@ -109,11 +109,11 @@ async fn run() {
         assert!(five_minute_windows(&beats).len() > 250);
         variability.push(cpu_ms_since(start_ms));
     }
-    tell("AF over 24 hours of beats", &mut af, "30 ms");
-    tell("HRV of the same", &mut variability, "no goal");
+    report("AF over 24 hours of beats", &mut af, "30 ms");
+    report("HRV of the same", &mut variability, "no goal");
 }
 
-fn tell(what: &str, ms: &mut [f64], goal: &str) {
+fn report(what: &str, ms: &mut [f64], goal: &str) {
     ms.sort_by(f64::total_cmp);
     println!(
         "{what}: median {:.2} ms of CPU, least {:.2}, most {:.2} (goal {goal})",
@@ -166,7 +166,7 @@ async fn sync(platform: &Platform, patient: &str, blocks: Vec<Block>) {
     platform.core.health().store_sync(sync).await.unwrap();
 }
 
-async fn fold(platform: &Platform) {
+async fn derive(platform: &Platform) {
     platform::jobs::drain(&platform.upkeep, &["derive"]).await.unwrap();
 }
 

@@ -1,4 +1,4 @@
-//! What the service does, without a word of HTTP: enrolment, access, login, ingest, fold, summaries, compliance, seal.
+//! What the service does, without a word of HTTP: enrolment, access, login, ingest, derivation, summaries, compliance, seal.
 //!
 //! Four services over one core ([`Core`]: the two databases, the objects, the clock, randomness, settings) hold the
 //! operations: [`Upkeep`] may call [`Data`], [`Data`] may call [`People`], [`People`] may call [`Identity`], and none the

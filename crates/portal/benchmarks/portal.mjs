@@ -185,7 +185,7 @@ async function timed(page, target, selector, afterBusy = false) {
 function slowestFrame(page) {
   return page.evaluate(
     () =>
-      new Promise((told) => {
+      new Promise((reported) => {
         const end = document.documentElement.scrollHeight - innerHeight;
         const begin = performance.now();
         let before = begin;
@@ -196,7 +196,7 @@ function slowestFrame(page) {
           const share = (at - begin) / 2000;
           scrollTo(0, end * Math.min(Math.max(share, 0), 1));
           if (share < 1) requestAnimationFrame(step);
-          else scrollTo(0, 0), told(slowest);
+          else scrollTo(0, 0), reported(slowest);
         };
         requestAnimationFrame(step);
       }),

@@ -110,11 +110,12 @@ mod tests {
         command.build();
         let admin = command.find_subcommand("admin").unwrap();
         let operations = admin.get_subcommands().filter(|operation| operation.get_name() != "help");
-        let mut told: Vec<String> = operations.map(|operation| operation.get_about().unwrap().to_string()).collect();
-        let count = told.len();
-        told.sort();
-        told.dedup();
-        assert_eq!((count, told.len()), (18, 18), "{told:?}");
+        let mut reported: Vec<String> =
+            operations.map(|operation| operation.get_about().unwrap().to_string()).collect();
+        let count = reported.len();
+        reported.sort();
+        reported.dedup();
+        assert_eq!((count, reported.len()), (18, 18), "{reported:?}");
     }
 
     #[test]

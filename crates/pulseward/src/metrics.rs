@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use crate::config::LimitOptions;
 use crate::disks::{Disk, Room};
 use crate::failure::Failure;
-use crate::server::{Doorway, Patience, Server, resolve};
+use crate::server::{ConnectionLimits, HostRouter, Server, resolve};
 
 /// Serves `/metrics`.
 pub struct MetricsServer {
@@ -40,10 +40,11 @@ impl MetricsServer {
         limits: &LimitOptions,
     ) -> Self {
         let router = Router::new().route("/metrics", get(async move || answer(&state, &disks).await));
-        let patience = Patience::new(limits);
+        let connection_limits = ConnectionLimits::new(limits);
         // Plain HTTP with the same timers: those who may connect are chosen by the address.
-        let doorway = Doorway::default();
-        let server = Server { listener, router, certificate: None, is_https: false, doorway, patience };
+        let host_router = HostRouter::default();
+        let server =
+            Server { listener, router, certificate: None, is_https: false, host_router, limits: connection_limits };
         MetricsServer { address, server }
     }
 

@@ -2,7 +2,7 @@
 
 mod address;
 mod crowd;
-mod doorway;
+mod host_router;
 mod hyper_runtime;
 mod paced;
 mod protocol;
@@ -33,7 +33,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tower::ServiceExt;
 
 pub use address::{PublicUrls, check_exposure, resolve};
-pub use doorway::Doorway;
+pub use host_router::HostRouter;
 pub use tls::Certificate;
 
 use self::protocol::Protocol;
@@ -53,7 +53,7 @@ const STAY_ENCRYPTED: HeaderValue = HeaderValue::from_static("max-age=31536000")
 
 /// How long clients may take, and how much of them there may be.
 #[derive(Clone, Copy)]
-pub struct Patience {
+pub struct ConnectionLimits {
     /// For the head of a request, a TLS handshake, or the next request on a connection.
     pub header: Duration,
     /// For a small body, in which a larger one has to keep its least rate, and without a byte of an answer taken.
@@ -64,10 +64,10 @@ pub struct Patience {
     pub connections: usize,
 }
 
-impl Patience {
+impl ConnectionLimits {
     /// Returns what the options say.
     pub fn new(options: &LimitOptions) -> Self {
-        Patience {
+        ConnectionLimits {
             header: Duration::from_secs(options.header_seconds.into()),
             body: Duration::from_secs(options.body_seconds.into()),
             header_bytes: usize::from(options.header_kib) << 10,
@@ -87,9 +87,9 @@ pub struct Server {
     /// Whether clients use an `https` address. Every answer then asks browsers to use no other (RFC 6797).
     pub is_https: bool,
     /// Who comes in, and to which cloud.
-    pub doorway: Doorway,
+    pub host_router: HostRouter,
     /// Time that clients may take.
-    pub patience: Patience,
+    pub limits: ConnectionLimits,
 }
 
 impl Server {
@@ -97,10 +97,10 @@ impl Server {
     /// answered or the time for draining has run out.
     pub async fn run(self, mut stop: watch::Receiver<bool>) {
         let router = self.router;
-        let crowd = Crowd::new(self.patience.connections);
-        let doorway = Arc::new(self.doorway);
+        let crowd = Crowd::new(self.limits.connections);
+        let host_router = Arc::new(self.host_router);
         // The semaphore panics above its largest number.
-        let places = Arc::new(Semaphore::new(self.patience.connections.min(Semaphore::MAX_PERMITS)));
+        let places = Arc::new(Semaphore::new(self.limits.connections.min(Semaphore::MAX_PERMITS)));
         let draining = GracefulShutdown::new();
         loop {
             let accepted = tokio::select! {
@@ -124,7 +124,7 @@ impl Server {
                 place = place_of(&crowd, &places) => place,
             };
             // Behind a proxy that is trusted all clients have one address, and their connections are the proxy's to share out.
-            let stranger = if doorway.is_proxy(peer.ip()) { None } else { Some(crowd.enter(peer.ip())) };
+            let stranger = if host_router.is_proxy(peer.ip()) { None } else { Some(crowd.enter(peer.ip())) };
             if matches!(stranger, Some(None)) {
                 // Closed and not kept waiting: it would hold a place for its wait.
                 tracing::debug!("an address has too many connections without a credential");
@@ -133,9 +133,9 @@ impl Server {
             let (stranger, closed) = stranger.flatten().unzip();
             let connection = Connection {
                 router: router.clone(),
-                doorway: doorway.clone(),
+                host_router: host_router.clone(),
                 is_https: self.is_https,
-                patience: self.patience,
+                limits: self.limits,
                 peer: peer.ip(),
                 watcher: draining.watcher(),
                 stranger,
@@ -182,9 +182,9 @@ async fn until_closed(serving: impl Future<Output = ()>, closed: Option<oneshot:
 /// One client's connection.
 struct Connection {
     router: Router,
-    doorway: Arc<Doorway>,
+    host_router: Arc<HostRouter>,
     is_https: bool,
-    patience: Patience,
+    limits: ConnectionLimits,
     peer: IpAddr,
     watcher: Watcher,
     /// Until a credential has proven valid over it.
@@ -198,7 +198,7 @@ impl Connection {
         let _ = stream.set_nodelay(true);
         let Some(certificate) = certificate else { return self.serve(stream, Protocol::Http1).await };
         // A client that says nothing would hold its place for good, before any timer of HTTP runs.
-        match runtime::timeout(self.patience.header, certificate.accept(stream)).await {
+        match runtime::timeout(self.limits.header, certificate.accept(stream)).await {
             Ok(Ok((stream, protocol))) => self.serve(stream, protocol).await,
             // Scanners do this all day; louder it would bury what an operator has to see.
             Ok(Err(error)) => tracing::debug!(%error, "no TLS with a client"),
@@ -207,11 +207,11 @@ impl Connection {
     }
 
     async fn serve(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, protocol: Protocol) {
-        let Connection { router, doorway, is_https, peer, patience, stranger, .. } = self;
+        let Connection { router, host_router, is_https, peer, limits, stranger, .. } = self;
         let stranger = Arc::new(Mutex::new(stranger));
         let service = service_fn(move |request: hyper::Request<Incoming>| {
-            let mut request = ReadToTheEnd::of(request, patience.body).map(|body| Paced::new(body, patience.body));
-            let entered = doorway.enter(peer, &mut request);
+            let mut request = ReadToTheEnd::of(request, limits.body).map(|body| Paced::new(body, limits.body));
+            let entered = host_router.enter(peer, &mut request);
             let (router, stranger) = (router.clone(), stranger.clone());
             async move {
                 let _under_way = of_stranger(&stranger).as_ref().map(Stranger::begin_request);
@@ -230,8 +230,8 @@ impl Connection {
             }
         });
         // Bodies that come have a timer of their own; this one is for answers that nobody takes.
-        let builder = builder(protocol, patience);
-        let stream = GivesUpWhenStalled::new(stream, patience.body);
+        let builder = builder(protocol, limits);
+        let stream = GivesUpWhenStalled::new(stream, limits.body);
         let connection = builder.serve_connection(TokioIo::new(stream), service);
         if let Err(error) = self.watcher.watch(connection).await {
             tracing::debug!(%error, "a connection ended early");
@@ -247,15 +247,15 @@ fn stay_encrypted(answer: &mut Response) {
     answer.headers_mut().insert(STRICT_TRANSPORT_SECURITY, STAY_ENCRYPTED);
 }
 
-fn builder(protocol: Protocol, patience: Patience) -> auto::Builder<Executor> {
+fn builder(protocol: Protocol, limits: ConnectionLimits) -> auto::Builder<Executor> {
     let mut builder = auto::Builder::new(Executor);
     let http1 = &mut builder.http1();
-    http1.timer(Timer).header_read_timeout(patience.header).max_buf_size(patience.header_bytes);
+    http1.timer(Timer).header_read_timeout(limits.header).max_buf_size(limits.header_bytes);
     // HTTP/2 counts heads in 32 bits.
-    let largest_head = u32::try_from(patience.header_bytes).unwrap_or(u32::MAX);
+    let largest_head = u32::try_from(limits.header_bytes).unwrap_or(u32::MAX);
     let http2 = &mut builder.http2();
     // HTTP/2 has no time for a head. Pings find clients that are gone without a word.
-    http2.timer(Timer).keep_alive_interval(patience.header).max_header_list_size(largest_head);
+    http2.timer(Timer).keep_alive_interval(limits.header).max_header_list_size(largest_head);
     match protocol {
         Protocol::Http1 => builder.http1_only(),
         Protocol::Http2 => builder.http2_only(),

@@ -136,12 +136,12 @@ async fn assemble(options: &StoreOptions, settings: Settings, expected: Expected
     let health_address = database_address(options, Database::Health)?;
     refuse_unshared_key(options)?;
     let objects = objects::named(options)?;
-    let patience = presence::Patience::begin();
+    let deadline = presence::Deadline::begin();
     let databases = [(Database::Users, users_address.clone()), (Database::Health, health_address.clone())];
     if expected.makes_store() {
         // Before anything is written into it: what SQLite makes, others may read unless the folder keeps them out.
         make_private_folder(&options.data)?;
-    } else if let Err(missing) = presence::await_databases(&databases, &patience).await {
+    } else if let Err(missing) = presence::await_databases(&databases, &deadline).await {
         // Of two databases that are brought back, the second may not be there yet.
         refuse_unfinished_databases(options).await?;
         return Err(missing);
@@ -164,7 +164,7 @@ async fn assemble(options: &StoreOptions, settings: Settings, expected: Expected
     let is_made = if expected.makes_store() {
         users.store_identity().await?.is_some_and(|identity| identity.is_bound)
     } else {
-        presence::await_identity(&users, &users_address, &patience).await?;
+        presence::await_identity(&users, &users_address, &deadline).await?;
         true
     };
     let missing = match expected {
@@ -184,7 +184,7 @@ async fn assemble(options: &StoreOptions, settings: Settings, expected: Expected
         }
         // Nobody else may make it either: its path may be mistyped. The process that makes the store makes it last.
         None if expected != Expected::LostKey && !expected.makes_store() => {
-            presence::await_file(&key_path, || key_is_missing(&key_path), &patience).await?;
+            presence::await_file(&key_path, || key_is_missing(&key_path), &deadline).await?;
             master_key::read(&key_path)?
         }
         None => master_key::make(&key_path, fill_random)?,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// repository. `None` when it is not there; the test is then to [`skip`](crate::skip).
 pub fn real_data() -> Option<PathBuf> {
     let folder = std::env::var_os("PULSEWARD_REAL_DATA").map(PathBuf::from);
-    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/real");
-    let folder = folder.unwrap_or_else(|| PathBuf::from(beside));
+    let shared = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/real");
+    let folder = folder.unwrap_or_else(|| PathBuf::from(shared));
     folder.is_dir().then_some(folder)
 }

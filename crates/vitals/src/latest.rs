@@ -375,12 +375,12 @@ mod tests {
             one.merge_newer(&by_hand);
             other.merge_newer(&by_bracelet);
             assert_eq!(one, other);
-            let stands = by_hand
+            let kept = by_hand
                 .signs()
                 .into_iter()
                 .zip(one.signs())
-                .all(|(by_hand, stands)| by_hand.is_none_or(|by_hand| stands == Some(by_hand)));
-            assert_eq!(stands, graver, "{name} {thousandths}");
+                .all(|(by_hand, kept)| by_hand.is_none_or(|by_hand| kept == Some(by_hand)));
+            assert_eq!(kept, graver, "{name} {thousandths}");
         }
     }
 

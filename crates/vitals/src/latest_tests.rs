@@ -225,8 +225,8 @@ fn what_was_measured_longer_ago_than_an_evaluation_looks_back_is_stale_and_not_m
 #[test]
 fn the_graver_of_two_values_of_one_millisecond_is_kept() {
     let at = |value: f64| LatestValues { spo2: Some(Timed { value, timestamp_ms: 9 }), ..LatestValues::default() };
-    for (one, other, stands) in [(98.0, 90.0, 90.0), (90.0, 98.0, 90.0), (97.0, 98.0, 98.0), (85.0, 90.0, 90.0)] {
-        assert_eq!(merged(&at(one), &at(other)), at(stands), "{one} {other}");
+    for (one, other, kept) in [(98.0, 90.0, 90.0), (90.0, 98.0, 90.0), (97.0, 98.0, 98.0), (85.0, 90.0, 90.0)] {
+        assert_eq!(merged(&at(one), &at(other)), at(kept), "{one} {other}");
     }
     // No body has a saturation above 100 %: a value that cannot be scored never hides one that can.
     assert_eq!(merged(&at(120.0), &at(98.0)), at(98.0));

@@ -1,7 +1,7 @@
 //! What happens when samples come twice.
 //!
 //! A sample is identified by its channel and time. The later arrival wins; the zone first stored stays. Everything
-//! that reads stored samples goes through [`overlay`], everything that stores them through [`admit`], so a sync can
+//! that reads stored samples goes through [`last_write_wins`], everything that stores them through [`admit`], so a sync can
 //! be sent again, cut elsewhere or out of order without changing an answer.
 
 use std::cmp::Ordering;
@@ -13,8 +13,8 @@ use crate::zone::ZoneRuns;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Admission {
     /// Rows that are new or differ from what is stored.
-    pub novel: Block,
-    /// For each row of `novel`, whether it replaces a stored one.
+    pub new_rows: Block,
+    /// For each row of `new_rows`, whether it replaces a stored one.
     pub replaces: Vec<bool>,
     /// Rows that equal what is stored.
     pub duplicate: u64,
@@ -26,8 +26,8 @@ pub struct Admission {
 
 impl Admission {
     /// Everything is new.
-    fn of_new(novel: Block) -> Self {
-        Admission { replaces: vec![false; novel.rows()], novel, duplicate: 0, replaced: 0, columns_removed: 0 }
+    fn of_new(new_rows: Block) -> Self {
+        Admission { replaces: vec![false; new_rows.rows()], new_rows, duplicate: 0, replaced: 0, columns_removed: 0 }
     }
 
     /// Returns how many rows are new.
@@ -39,7 +39,7 @@ impl Admission {
 /// Lays blocks over one another: at equal times the row of the later block wins, with the zone of the first.
 ///
 /// `blocks` are in the order of their arrival and belong to one channel; at least one is given.
-pub fn overlay(blocks: &[&Block]) -> Block {
+pub fn last_write_wins(blocks: &[&Block]) -> Block {
     let mut in_time_order: Vec<&Block> = blocks.iter().copied().filter(|block| !block.is_empty()).collect();
     let Some(first) = in_time_order.first() else {
         return blocks[0].clone();
@@ -56,10 +56,10 @@ pub fn overlay(blocks: &[&Block]) -> Block {
     let arrived: Vec<&Block> = blocks.iter().copied().filter(|block| !block.is_empty()).collect();
     // Halves and not one after the other: each row is copied as often as halves are halved, and not once per block.
     let middle = arrived.len() / 2;
-    overlay_two(&overlay(&arrived[..middle]), &overlay(&arrived[middle..]))
+    last_write_wins_of_two(&last_write_wins(&arrived[..middle]), &last_write_wins(&arrived[middle..]))
 }
 
-fn overlay_two(older: &Block, newer: &Block) -> Block {
+fn last_write_wins_of_two(older: &Block, newer: &Block) -> Block {
     let mut picks = Vec::with_capacity(older.rows() + newer.rows());
     let mut zones = ZoneRuns::default();
     walk(older, newer, |older_row, newer_row| {
@@ -91,26 +91,26 @@ fn walk(older: &Block, newer: &Block, mut step: impl FnMut(Option<usize>, Option
 
 /// Compares what arrives with what is stored in its range.
 ///
-/// All are blocks of the same channel; `stored` is what [`overlay`] gives for the range of `incoming`. `firsts` are
+/// All are blocks of the same channel; `stored` is what [`last_write_wins`] gives for the range of `incoming`. `first_occurrences` are
 /// the first copies of rows that came several times (of [`Ordered`]): the last copy is what is stored, but the first
 /// one met what was stored before, so that one counts.
-pub fn admit(stored: &Block, incoming: Block, firsts: &Block) -> Admission {
+pub fn admit(stored: &Block, incoming: Block, first_occurrences: &Block) -> Admission {
     // Nearly every sync brings only new rows, and then nothing has to be compared.
-    let matches = twins(stored, &incoming);
+    let matches = matching_rows(stored, &incoming);
     if matches.is_empty() {
         return Admission::of_new(incoming);
     }
     let equal = rows_equal(stored, &incoming, &matches);
     let (mut duplicate, mut replaced) = counted(&equal);
     let mut columns_removed = removed(stored, &incoming, &matches, &equal);
-    if !firsts.is_empty() {
-        let first_matches = twins(stored, firsts);
-        let first_equal = rows_equal(stored, firsts, &first_matches);
+    if !first_occurrences.is_empty() {
+        let first_matches = matching_rows(stored, first_occurrences);
+        let first_equal = rows_equal(stored, first_occurrences, &first_matches);
         let (first_duplicate, first_replaced) = counted(&first_equal);
         let last_matches: Vec<(usize, usize)> = matches
             .iter()
             .copied()
-            .filter(|(_, row)| firsts.times_us.binary_search(&incoming.times_us[*row]).is_ok())
+            .filter(|(_, row)| first_occurrences.times_us.binary_search(&incoming.times_us[*row]).is_ok())
             .collect();
         let last_equal = rows_equal(stored, &incoming, &last_matches);
         let (last_duplicate, last_replaced) = counted(&last_equal);
@@ -118,7 +118,7 @@ pub fn admit(stored: &Block, incoming: Block, firsts: &Block) -> Admission {
         // it are counted by `in_time_order`.
         duplicate = duplicate + first_duplicate - last_duplicate;
         replaced = replaced + first_replaced - last_replaced;
-        columns_removed = columns_removed + removed(stored, firsts, &first_matches, &first_equal)
+        columns_removed = columns_removed + removed(stored, first_occurrences, &first_matches, &first_equal)
             - removed(stored, &incoming, &last_matches, &last_equal);
     }
 
@@ -138,21 +138,21 @@ pub fn admit(stored: &Block, incoming: Block, firsts: &Block) -> Admission {
         picks.push(Pick { block: 0, row: row as u32 });
         replaces.push(twin.is_some());
     }
-    Admission { novel: Block::gather(&[&incoming], &picks, zones), replaces, duplicate, replaced, columns_removed }
+    Admission { new_rows: Block::gather(&[&incoming], &picks, zones), replaces, duplicate, replaced, columns_removed }
 }
 
 /// Returns the rows of two blocks that are copies of one sample.
-fn twins(stored: &Block, incoming: &Block) -> Vec<(usize, usize)> {
-    let mut twins = Vec::new();
+fn matching_rows(stored: &Block, incoming: &Block) -> Vec<(usize, usize)> {
+    let mut matching_rows = Vec::new();
     if stored.is_empty() {
-        return twins;
+        return matching_rows;
     }
     walk(stored, incoming, |stored_row, incoming_row| {
         if let (Some(stored_row), Some(incoming_row)) = (stored_row, incoming_row) {
-            twins.push((stored_row, incoming_row));
+            matching_rows.push((stored_row, incoming_row));
         }
     });
-    twins
+    matching_rows
 }
 
 /// Returns how many rows are equal, and how many are not.
@@ -203,21 +203,21 @@ pub struct Ordered {
     /// Values of those that have none in the row in their place.
     pub columns_removed: u64,
     /// The first copy of each row of which there are several.
-    pub firsts: Block,
+    pub first_occurrences: Block,
 }
 
 /// Puts the rows of one sync in the order of time. `block.times_us` may be in any order and repeat.
 pub fn in_time_order(block: Block) -> Ordered {
     // Apps send rows in order nearly always; checking is far cheaper than sorting.
     if block.times_us.is_sorted_by(|earlier, later| earlier < later) {
-        let firsts = Block::empty(block.data_type, block.channel);
-        return Ordered { block, duplicate: 0, replaced: 0, columns_removed: 0, firsts };
+        let first_occurrences = Block::empty(block.data_type, block.channel);
+        return Ordered { block, duplicate: 0, replaced: 0, columns_removed: 0, first_occurrences };
     }
     let mut order: Vec<u32> = (0..block.rows() as u32).collect();
     // A stable sort: of equal times the one sent later comes later, and wins.
     order.sort_by_key(|row| block.times_us[*row as usize]);
     let mut picks: Vec<Pick> = Vec::with_capacity(order.len());
-    let mut firsts: Vec<Pick> = Vec::new();
+    let mut first_occurrences: Vec<Pick> = Vec::new();
     let mut zones = ZoneRuns::default();
     let (mut duplicate, mut replaced, mut columns_removed) = (0, 0, 0);
     let time_us = |pick: &Pick| block.times_us[pick.row as usize];
@@ -231,8 +231,8 @@ pub fn in_time_order(block: Block) -> Ordered {
             replaced += u64::from(!same);
             let is_removed = |cells: &&Cells| cells.is_there(earlier) && !cells.is_there(later);
             columns_removed += block.columns.iter().filter(is_removed).count() as u64;
-            if firsts.last().is_none_or(|first| time_us(first) != time_us(last)) {
-                firsts.push(*last);
+            if first_occurrences.last().is_none_or(|first| time_us(first) != time_us(last)) {
+                first_occurrences.push(*last);
             }
             last.row = row;
             continue;
@@ -241,11 +241,11 @@ pub fn in_time_order(block: Block) -> Ordered {
         zones.push(block.zone_of(row as usize).clone(), 1);
     }
     let mut first_zones = ZoneRuns::default();
-    for first in &firsts {
+    for first in &first_occurrences {
         first_zones.push(block.zone_of(first.row as usize).clone(), 1);
     }
-    let firsts = Block::gather(&[&block], &firsts, first_zones);
-    Ordered { block: Block::gather(&[&block], &picks, zones), duplicate, replaced, columns_removed, firsts }
+    let first_occurrences = Block::gather(&[&block], &first_occurrences, first_zones);
+    Ordered { block: Block::gather(&[&block], &picks, zones), duplicate, replaced, columns_removed, first_occurrences }
 }
 
 /// Gives rows at whole milliseconds the exact time of the stored sample that they are a rounded copy of.

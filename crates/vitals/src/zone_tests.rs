@@ -127,7 +127,7 @@ proptest! {
 }
 
 #[test]
-fn a_time_in_a_gap_is_the_one_after_it_and_in_a_fold_the_first() {
+fn a_time_in_a_gap_is_the_one_after_it_and_in_an_hour_that_comes_twice_the_first() {
     let zurich = LocalClock::new("Europe/Zurich");
     let at = |text: &str| zurich.time_us_of(text.parse().unwrap()).unwrap();
     for (local, utc) in [

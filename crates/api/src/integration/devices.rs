@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 
 use crate::call_rejection::{CallRejection, HEALTH_TOKEN_PLACES, header_text};
 use crate::error::{ApiError, ErrorBody, Result};
-use crate::proof::{name_actor, prove};
+use crate::proof::{mark_authenticated, name_actor};
 use crate::state::ApiState;
 use crate::times::iso_ms;
 
@@ -31,7 +31,7 @@ impl FromRequestParts<ApiState> for HealthTokenCall {
         // have two callers.
         let token = header_text(parts, "x-health-token")?.ok_or(CallRejection::NoCredential(HEALTH_TOKEN_PLACES))?;
         let caller = state.platform.identity.health_caller(token).await.map_err(CallRejection::Refused)?;
-        prove(parts, token)?;
+        mark_authenticated(parts, token)?;
         name_actor(parts, caller.security_actor());
         Ok(HealthTokenCall(caller))
     }

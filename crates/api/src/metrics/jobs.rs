@@ -18,7 +18,7 @@ pub(super) async fn families(platform: &Platform) -> Vec<MetricFamily> {
     let help = "Starts of the engine after a panic of its own.";
     families.push(counters("pulseward_job_engine_restarts_total", help, [([], restarts as f64)]));
     if let Ok(due) = platform.upkeep.due_jobs().await {
-        let help = "Jobs that wait to be run, on all nodes; derivations are in the fold queue.";
+        let help = "Jobs that wait to be run, on all nodes; derivations have a queue of their own.";
         families.push(of_all_kinds(
             "pulseward_jobs_due",
             help,

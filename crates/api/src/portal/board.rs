@@ -332,7 +332,7 @@ struct Watched {
 
 impl Watched {
     /// Returns whether the credential is still valid and opens the study. A store that is away ends nothing.
-    async fn stands(&self) -> bool {
+    async fn is_in_force(&self) -> bool {
         let researcher = match self.credential.researcher(&self.platform.identity).await {
             Ok(Some(researcher)) => researcher,
             Ok(None) | Err(PlatformError::Forbidden(_)) => return false,
@@ -362,7 +362,7 @@ fn events_of(mut watched: Watched) -> impl Stream<Item = std::result::Result<Eve
                 // The check first: a board that always has news must not keep an ended session alive.
                 biased;
                 () = check.tick() => {
-                    if watched.stands().await {
+                    if watched.is_in_force().await {
                         continue;
                     }
                     return;

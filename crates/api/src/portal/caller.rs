@@ -13,7 +13,7 @@ use crate::credentials::api_key;
 use crate::error::{ApiError, Result};
 use crate::key_holder::researcher_of_key;
 use crate::parameters::Parameters;
-use crate::proof::{name_actor, prove};
+use crate::proof::{mark_authenticated, name_actor};
 use crate::state::ApiState;
 
 /// Header that a page sends along with whatever changes something, and with every call of the integration API.
@@ -147,7 +147,7 @@ pub(crate) async fn researcher_of_cookie(parts: &Parts, state: &ApiState) -> Res
 async fn caller(parts: &Parts, state: &ApiState, presence: Presence) -> Result<PortalCaller> {
     let Some(cookie) = session_cookie(&parts.headers, state.session_cookie)? else { return Err(session_expired()) };
     let caller = state.platform.identity.portal_caller(cookie, presence).await?.ok_or_else(session_expired)?;
-    prove(parts, cookie)?;
+    mark_authenticated(parts, cookie)?;
     name_actor(parts, caller.security_actor());
     Ok(caller)
 }

@@ -239,14 +239,14 @@ impl Story {
         self.with_json(Method::PUT, path, "", body).await
     }
 
-    /// Sends samples of a patient, by type, and folds them.
+    /// Sends samples of a patient, by type, and derives them.
     pub async fn sync(&self, patient: &Enrolled, data: Value) {
         self.post_as("/health/v1/sync", &patient.health_token, json!({ "data": data })).await.ok();
-        self.fold().await;
+        self.derive().await;
     }
 
     /// Computes all that is due.
-    pub async fn fold(&self) {
+    pub async fn derive(&self) {
         self.jobs(&["derive"]).await;
     }
 

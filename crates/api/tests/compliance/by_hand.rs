@@ -116,7 +116,7 @@ async fn local_day_of_half_hour_zones_is_theirs() {
     let times = [midnight_ms - 1, midnight_ms, midnight_ms + MINUTE_MS, midnight_ms + DAY_MS];
     let body = json!({"time_zone": "Asia/Kathmandu", "data": {"sleep": {"timestamp": times, "sleep_state": 1}}});
     study.story.post_as("/health/v1/sync", &study.patient.health_token, body).await.ok();
-    study.story.fold().await;
+    study.story.derive().await;
     for (date, rows) in [("2025-11-19", 1), ("2025-11-20", 2), ("2025-11-21", 1)] {
         let found = study.get(&format!("raw-data-compliance/{date}")).await.ok();
         assert_eq!(found["raw_data_sleep"], rows, "{date}: {found}");

@@ -101,7 +101,7 @@ async fn list_names_the_patients_of_its_study_alone() {
     let hedy = study.story.patient(&study.key, &other, Value::Null).await;
     let data = json!({"data": {"sleep": {"timestamp": [MIDNIGHT_MS], "sleep_state": [1]}}});
     study.story.post_as("/health/v1/sync", &hedy.health_token, data).await.ok();
-    study.story.fold().await;
+    study.story.derive().await;
     study.seal().await;
     let patients = async |group: &str| {
         let page = study.story.get_as(&format!("/integration/v1/groups/{group}/lake"), &study.key).await.ok();

@@ -95,7 +95,7 @@ async fn table_2_2_patient() {
         "data": {"activity": {"timestamp": [START_MS - 1], "bpm": [60]}},
     });
     scene.story.post_as("/health/v1/sync", &grace.health_token, sync).await.ok();
-    scene.story.fold().await;
+    scene.story.derive().await;
     let whole = scene.get(&format!("{list}?with_latest_values=1")).await[1].clone();
     table.check(&whole);
     device.check(&whole["device"]);

@@ -147,15 +147,15 @@ impl Table {
     }
 
     fn check_fields(&mut self, answer: &Value, slots: bool) {
-        let told = answer.as_object().unwrap_or_else(|| panic!("no object: {answer}"));
+        let reported = answer.as_object().unwrap_or_else(|| panic!("no object: {answer}"));
         let all: Vec<Field> = self.specified.iter().chain(&self.ours).copied().collect();
-        for name in told.keys() {
+        for name in reported.keys() {
             assert!(all.iter().any(|field| field.name == name), "`{name}` is in no table: {answer}");
         }
         for field in all {
             let name = field.name;
             let seen = self.seen.entry(name).or_default();
-            let Some(value) = told.get(name) else {
+            let Some(value) = reported.get(name) else {
                 let may_be_absent = match field.presence {
                     Presence::Always => false,
                     Presence::WhenSet => true,

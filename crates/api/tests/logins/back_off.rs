@@ -111,14 +111,14 @@ async fn many_names_from_one_address_are_slowed_together() {
 #[tokio::test]
 async fn waiting_is_the_same_for_names_that_nobody_has() {
     let study = Study::begin().await;
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for email in ["ada@example.org", "nobody@example.org"] {
         let mut answers = Vec::new();
         for _ in 0..7 {
             let answer = log_in_from(&study, HERE, email, WRONG).await;
             answers.push(json!([answer.status.as_u16(), answer.header("retry-after"), answer.body]));
         }
-        told.push(Value::from(answers));
+        reported.push(Value::from(answers));
     }
-    assert_eq!(told[0], told[1]);
+    assert_eq!(reported[0], reported[1]);
 }

@@ -107,9 +107,9 @@ async fn exchange_takes_a_patients_token_of_the_users_cloud_alone() {
     assert_eq!((&health["ttl"], &health["refresh_ttl"]), (&json!(60), &json!("518400")));
     assert_eq!(health["user"]["uuid"], study.grace.uuid.as_str());
     // No personal datum is known there.
-    let told = health["user"].to_string();
+    let reported = health["user"].to_string();
     for name in ["first_name", "last_name", "email", "external_patient_id"] {
-        assert!(!told.contains(name), "{told}");
+        assert!(!reported.contains(name), "{reported}");
     }
     // The token is exchanged as often as needed, until it ends.
     exchange(json!({"user_api_token": study.grace.users_token})).await.ok();

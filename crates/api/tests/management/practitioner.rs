@@ -108,7 +108,7 @@ async fn practitioner_sets_alarms_scores_and_bracelets() {
     ask("DELETE", "/v1/bracelets/PB-1".to_owned(), Value::Null).await.done();
     let written: Vec<Value> = study.log_as(&hal).await;
     let hal_uuid = text(&written[1]["user_id"]);
-    let told: Vec<String> = written.iter().map(|entry| text(&entry["action_type"])).collect();
+    let reported: Vec<String> = written.iter().map(|entry| text(&entry["action_type"])).collect();
     let expected = [
         "ADD_HCP",
         "PATIENT_ALARM_CHANGE",
@@ -119,7 +119,7 @@ async fn practitioner_sets_alarms_scores_and_bracelets() {
         "BRACELET_UPDATE",
         "BRACELET_DELETE",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     for entry in &written[1..] {
         assert_eq!((&entry["user_id"], &entry["user_role"]), (&json!(hal_uuid), &json!("hcp")), "{entry}");
     }

@@ -109,7 +109,7 @@ async fn rows_ahead_of_the_clock_count_when_their_time_has_come() {
     study.story.sync(&study.patient, json!({ "activity": rows })).await;
     assert_eq!(value(&study, "heart_rate").await, json!([65.0, at(5)]), "five minutes ahead are let through");
     study.story.pass_ms(10 * MINUTE_MS);
-    study.story.fold().await;
+    study.story.derive().await;
     assert_eq!(value(&study, "heart_rate").await, json!([70.0, at(6)]));
 }
 

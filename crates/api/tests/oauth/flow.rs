@@ -82,9 +82,9 @@ async fn a_client_library_goes_from_end_to_end() {
 
         if !public {
             let token = AccessToken::new(access.clone());
-            let told = client.introspect(&token).request_async(&http).await.expect("an answer");
-            assert!(told.active());
-            assert_eq!(told.sub(), Some(scene.grace.uuid.as_str()));
+            let reported = client.introspect(&token).request_async(&http).await.expect("an answer");
+            assert!(reported.active());
+            assert_eq!(reported.sub(), Some(scene.grace.uuid.as_str()));
         }
         let given_back = RefreshToken::new(next.refresh_token().expect("a refresh token").secret().clone());
         let revoke = client.revoke_token(StandardRevocableToken::RefreshToken(given_back)).expect("a request");
@@ -168,8 +168,8 @@ async fn a_refresh_can_ask_for_less_and_not_for_more() {
 #[tokio::test]
 async fn metadata_say_where_everything_is() {
     let scene = Scene::begin().await;
-    let told = scene.story.get("/health/.well-known/oauth-authorization-server").await.ok();
-    assert_eq!(told, scene.story.get("/.well-known/oauth-authorization-server/health").await.ok());
+    let reported = scene.story.get("/health/.well-known/oauth-authorization-server").await.ok();
+    assert_eq!(reported, scene.story.get("/.well-known/oauth-authorization-server/health").await.ok());
     let expected = json!({
         "issuer": HEALTH,
         "authorization_endpoint": format!("{HEALTH}/oauth/authorize"),
@@ -187,7 +187,7 @@ async fn metadata_say_where_everything_is() {
         "introspection_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
         "authorization_response_iss_parameter_supported": true,
     });
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
 }
 
 #[tokio::test]

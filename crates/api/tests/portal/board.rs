@@ -197,8 +197,8 @@ async fn a_sync_and_its_derivation_are_reported_and_who_comes_back_misses_nothin
     ward.send(&rita, vitals(START_MS, 61)).await;
     let (first, row) = events.row().await;
     assert_eq!((&row["uuid"], &row["heart_rate"]["value"]), (&json!(rita.uuid), &json!(61.0)));
-    assert!(row["news"].is_null(), "nothing has been folded yet");
-    ward.story.fold().await;
+    assert!(row["news"].is_null(), "nothing has been derived yet");
+    ward.story.derive().await;
     let (second, row) = events.row().await;
     assert_eq!((&row["uuid"], &row["news"]["score"]), (&json!(rita.uuid), &json!(0)));
     assert_eq!(row, ward.board().await["patients"][0], "a row is what the board shows");
@@ -229,16 +229,16 @@ async fn one_who_comes_back_later_gets_what_happened_while_nobody_looked() {
     let (seen, _) = events.row().await;
     drop(events);
     ward.send(&rosa, vitals(START_MS, 70)).await;
-    ward.story.fold().await;
+    ward.story.derive().await;
     ward.send(&rosa, vitals(START_MS + MINUTE_MS, 71)).await;
     for last_seen in [&seen, &begin] {
         let mut events = ward.events(last_seen).await;
-        let mut told = [events.row().await, events.row().await];
-        told.sort_by_key(|(_, row)| row["uuid"] != rita.uuid);
-        assert_eq!(told[0].1["news"]["score"], 0, "{last_seen}");
-        assert_eq!(told[1].1["heart_rate"]["value"], 71.0, "the newest, once");
-        assert!(told.iter().any(|(id, _)| id == last_seen), "going away between two rows loses none");
-        assert!(told.iter().any(|(id, _)| id != last_seen), "the last one leads on");
+        let mut reported = [events.row().await, events.row().await];
+        reported.sort_by_key(|(_, row)| row["uuid"] != rita.uuid);
+        assert_eq!(reported[0].1["news"]["score"], 0, "{last_seen}");
+        assert_eq!(reported[1].1["heart_rate"]["value"], 71.0, "the newest, once");
+        assert!(reported.iter().any(|(id, _)| id == last_seen), "going away between two rows loses none");
+        assert!(reported.iter().any(|(id, _)| id != last_seen), "the last one leads on");
     }
     let path = format!("/integration/v1/patients/{}", rita.uuid);
     ward.browser.ask(&ward.story, "DELETE", &path, Value::Null).await.ok();
@@ -292,8 +292,8 @@ async fn damaged_patients_have_rows_that_say_so(ward: Ward) {
     assert_eq!(board["patients"][2], whole["patients"][2], "the third one is whole");
     for (at, patient, name) in [(0, &rita, &rita.uuid[..8]), (1, &rosa, "Rita Rossi")] {
         let row = &board["patients"][at];
-        let told = (&row["uuid"], &row["name"], &row["unreadable"]);
-        assert_eq!(told, (&json!(patient.uuid), &json!(name), &json!(true)), "what is known is sent");
+        let reported = (&row["uuid"], &row["name"], &row["unreadable"]);
+        assert_eq!(reported, (&json!(patient.uuid), &json!(name), &json!(true)), "what is known is sent");
         for field in ["heart_rate", "news", "battery", "worn", "last_sync"] {
             assert_eq!(row[field], Value::Null, "{field}");
         }
@@ -333,7 +333,7 @@ async fn a_repeated_sync_is_reported_because_the_board_shows_the_last_one() {
     let ward = Ward::open().await;
     let rita = ward.patient(Value::Null).await;
     ward.send(&rita, vitals(START_MS, 61)).await;
-    ward.story.fold().await;
+    ward.story.derive().await;
     let mut events = ward.events("").await;
     events.begin().await;
     ward.story.pass_ms(MINUTE_MS);

@@ -133,7 +133,7 @@ async fn series_run_on_through_the_change() {
         assert_eq!(times, expected, "{} {}: each minute once, in order", day.zone, day.date);
         assert_eq!(every_row["gaps"], json!([]), "{} {}", day.zone, day.date);
 
-        // A point for each hour: lowest and highest are those of the hour, so no hour is folded onto another.
+        // A point for each hour: lowest and highest are those of the hour, so no hour lies on another.
         let by_hour = series(day.minutes / 60).await;
         let bucket_ms = by_hour["bucket_ms"].as_f64().expect("a length");
         let hours = day.minutes as f64 / (day.minutes / 60) as f64 * MINUTE_MS as f64;

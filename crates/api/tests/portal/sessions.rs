@@ -42,15 +42,15 @@ async fn false_credentials_learn_nothing() {
     let (_, key) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
     let group = story.group(&key).await;
     story.patient(&key, &group, json!({"email": "rita@example.org"})).await;
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for email in ["ada@example.org", "nobody@example.org", "rita@example.org"] {
         let password = if email == "rita@example.org" { PASSWORD } else { "wrong horse battery" };
         let answer = story.post(SESSION, json!({"email": email, "password": password})).await;
         assert_eq!(answer.error(), (401, "invalid_credentials"), "{email}");
         assert_eq!(answer.header("set-cookie"), "");
-        told.push(answer.body);
+        reported.push(answer.body);
     }
-    assert!(told.iter().all(|body| *body == told[0]));
+    assert!(reported.iter().all(|body| *body == reported[0]));
     assert_eq!(story.post(SESSION, json!({"email": "ada@example.org"})).await.error(), (422, "invalid"));
     assert_eq!(story.get(SESSION).await.error(), (401, "session_expired"));
 }

@@ -64,7 +64,7 @@ async fn send(study: &Study, route: &Route, headers: &[(&str, &str)], body: Vec<
 
 /// Returns what all those routes could change.
 async fn state(study: &Study, voucher: &str) -> Value {
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for path in [
         "/v1/groups".to_owned(),
         study.of_group("/patients"),
@@ -75,11 +75,11 @@ async fn state(study: &Study, voucher: &str) -> Value {
         "/v1/bracelets".to_owned(),
         format!("/v1/check-voucher-code/{voucher}"),
     ] {
-        told.push(study.read(&path).await);
+        reported.push(study.read(&path).await);
     }
-    told.push(json!(study.log_as(&study.key).await.len()));
-    told.push(study.story.get_as("/users/me", &study.grace.users_token).await.ok());
-    Value::from(told)
+    reported.push(json!(study.log_as(&study.key).await.len()));
+    reported.push(study.story.get_as("/users/me", &study.grace.users_token).await.ok());
+    Value::from(reported)
 }
 
 async fn begin() -> (Study, String) {
@@ -135,9 +135,9 @@ async fn fields_of_the_wrong_kind_are_named_on_every_route() {
             body[name] = json!({"a": [1]});
             let refused = send(&study, &route, &[JSON], body.to_string().into_bytes()).await;
             // A name that cannot be read leaves a login without any, which is reported as well.
-            let mut told = wrong_fields(&refused);
-            told.retain(|told| names.contains(told));
-            assert_eq!(told, [name.as_str()], "{at}");
+            let mut reported = wrong_fields(&refused);
+            reported.retain(|reported| names.contains(reported));
+            assert_eq!(reported, [name.as_str()], "{at}");
         }
         // With all of them wrong, each is reported.
         let all = names.iter().fold(json!({}), |mut body, name| {
@@ -145,10 +145,13 @@ async fn fields_of_the_wrong_kind_are_named_on_every_route() {
             body
         });
         let refused = send(&study, &route, &[JSON], all.to_string().into_bytes()).await;
-        let mut told = wrong_fields(&refused);
+        let mut reported = wrong_fields(&refused);
         // Either of two names is reported where one of them is needed.
-        told.retain(|name| names.contains(name));
-        assert!(!told.is_empty() && told.len() >= names.len().saturating_sub(1), "{at}: {told:?} of {names:?}");
+        reported.retain(|name| names.contains(name));
+        assert!(
+            !reported.is_empty() && reported.len() >= names.len().saturating_sub(1),
+            "{at}: {reported:?} of {names:?}"
+        );
     }
     assert_eq!(state(&study, &voucher).await, before);
 }

@@ -31,9 +31,9 @@ async fn handler_that_panics_answers_500_without_a_word_of_what_was_said() {
         assert_eq!(answer.error(), (500, "internal"), "{method} {path}");
         assert_eq!(answer.body["message"], "something went wrong on our side", "{method} {path}");
         assert_eq!(answer.body.as_object().map(serde_json::Map::len), Some(2), "{method} {path}: {}", answer.body);
-        let told = format!("{:?} {}", answer.headers, answer.body);
+        let reported = format!("{:?} {}", answer.headers, answer.body);
         for secret in [SAID_BY_THE_CLOCK, "panick", ".rs", &study.key, &study.grace.users_token, PASSWORD] {
-            assert!(!told.contains(secret), "{method} {path} shows `{secret}`: {told}");
+            assert!(!reported.contains(secret), "{method} {path} shows `{secret}`: {reported}");
         }
         assert_eq!(answer.header("x-request-id").len(), 16, "{method} {path}");
         assert_eq!((answer.header("cache-control"), answer.header("x-content-type-options")), ("no-store", "nosniff"));

@@ -84,13 +84,13 @@ async fn kinds_are_counted_apart_and_nobody_is_named() {
     work.fail(&sealing[0], 5, Some("0.1.0")).await;
     work.fail(&sealing[1], 1, None).await;
     work.fail(&exporting[0], 5, Some("0.1.0")).await;
-    let told = work.failing().await;
+    let reported = work.failing().await;
     let seal = json!({"kind": "seal", "failing": 2, "put_aside": 1});
     let export = json!({"kind": "export", "failing": 1, "put_aside": 1});
-    let kinds = told.as_array().expect("kinds");
-    assert!(kinds.len() == 2 && kinds.contains(&seal) && kinds.contains(&export), "{told}");
+    let kinds = reported.as_array().expect("kinds");
+    assert!(kinds.len() == 2 && kinds.contains(&seal) && kinds.contains(&export), "{reported}");
     for secret in [PATIENTS[0], PATIENTS[1], "damaged", "a node", "/0"] {
-        assert!(!told.to_string().contains(secret), "{secret} in {told}");
+        assert!(!reported.to_string().contains(secret), "{secret} in {reported}");
     }
 
     // Taking up what was put aside leaves the other failure as it is.

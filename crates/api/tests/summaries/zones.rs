@@ -11,7 +11,7 @@ async fn sync(study: &Study, patient: &Enrolled, zone: &str, times: &[i64]) {
     let bpm: Vec<i64> = (0..times.len() as i64).map(|at| 60 + at).collect();
     let body = json!({"time_zone": zone, "data": {"activity": {"timestamp": times, "bpm": bpm, "last_steps": 10}}});
     study.story.post_as("/health/v1/sync", &patient.health_token, body).await.ok();
-    study.story.fold().await;
+    study.story.derive().await;
 }
 
 async fn day(study: &Study, patient: &Enrolled, date: &str) -> Value {

@@ -73,7 +73,7 @@ impl Payload {
 pub(crate) struct ServiceClient {
     http: reqwest::Client,
     url: String,
-    patience: Duration,
+    retry_for: Duration,
     tally: Arc<Tally>,
     /// When true, nothing is tried again; none while nobody can stop the fleet.
     stop: Option<watch::Receiver<bool>>,
@@ -96,7 +96,7 @@ impl ServiceClient {
         Ok(Self {
             http,
             url: config.url.clone(),
-            patience: config.patience,
+            retry_for: config.retry_for,
             tally,
             stop: None,
             stopped_at: Arc::default(),
@@ -131,7 +131,7 @@ impl ServiceClient {
                 Err(error) if is_transport(error) => back_off(attempt),
                 _ => return outcome.map(|(answer, _)| answer),
             };
-            if first_attempt.elapsed() + wait > self.patience {
+            if first_attempt.elapsed() + wait > self.retry_for {
                 return outcome.map(|(answer, _)| answer);
             }
             tokio::select! {

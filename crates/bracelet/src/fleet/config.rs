@@ -48,7 +48,7 @@ pub struct FleetConfig {
     /// Whether bodies are compressed.
     pub gzip: bool,
     /// Time for which one request is tried again before it counts as failed.
-    pub patience: Duration,
+    pub retry_for: Duration,
 }
 
 impl FleetConfig {
@@ -71,7 +71,7 @@ impl FleetConfig {
             order: HistoryOrder::NewestFirst,
             connections: 64,
             gzip: false,
-            patience: Duration::from_mins(10),
+            retry_for: Duration::from_mins(10),
         }
     }
 }

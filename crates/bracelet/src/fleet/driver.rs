@@ -22,7 +22,7 @@ use crate::error::BraceletError;
 use crate::patient::Patient;
 
 /// Failures that are reported one by one; more are only counted.
-const TOLD_FAILURES: u64 = 5;
+const REPORTED_FAILURES: u64 = 5;
 
 /// A fleet of bracelets. Cloning it gives another handle to the same fleet.
 #[derive(Clone)]
@@ -261,7 +261,7 @@ impl Fleet {
     fn count_failure(&self, error: &BraceletError) {
         let before = self.tally.record_failure();
         // A service that is down fails thousands of times for one reason.
-        if before < TOLD_FAILURES {
+        if before < REPORTED_FAILURES {
             self.progress.note(&format!("a sync failed: {error}"));
         }
     }

@@ -123,7 +123,7 @@ async fn refusals_name_the_request_and_never_the_key() {
     assert!(matches!(error, BraceletError::Refused { status: 401, .. }));
     assert_eq!(error.to_string(), "cannot create a group: status 401 no key");
     let nobody = fleet("http://127.0.0.1:9", 1, |config| {
-        config.patience = Duration::from_millis(300);
+        config.retry_for = Duration::from_millis(300);
     });
     let error = nobody.run(None, unstopped()).await.unwrap_err();
     assert!(!format!("{error} {error:?} {:?}", FleetConfig::new(&url, KEY, "pass word", 1)).contains(KEY));

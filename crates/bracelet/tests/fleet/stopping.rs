@@ -39,7 +39,7 @@ async fn waiting_for_a_service_that_is_down_ends_with_the_fleet() {
     let (url, memory) = start(down()).await;
     let fleet = fleet(&url, 3, |config| {
         config.days = 4;
-        config.patience = Duration::from_hours(24);
+        config.retry_for = Duration::from_hours(24);
     });
     let (stop, stopped) = watch::channel(false);
     let running = running(&fleet, None, stopped);
@@ -75,7 +75,7 @@ async fn what_was_held_back_is_tried_once_when_the_fleet_is_stopped() {
     let (url, memory) = start(Stub { retry_after_s: 3_600, ..Stub::default() }).await;
     let fleet = fleet(&url, 1, |config| {
         config.cast = Cast::All(Scenario::LateSync);
-        config.patience = Duration::from_hours(24);
+        config.retry_for = Duration::from_hours(24);
     });
     let (stop, stopped) = watch::channel(false);
     let live = Live { tick: Duration::from_millis(2), step_ms: 60_000, lag_ms: 3_600_000, ticks: None };
@@ -137,7 +137,7 @@ async fn enrolling_at_a_service_that_is_down_ends_with_the_fleet() {
     let refusal = Reply::Json(503, serde_json::json!({"message": "down"}));
     let stub = Stub { planned: [("/integration/v1/groups", refusal)].into(), ..down() };
     let (url, memory) = start(stub).await;
-    let fleet = fleet(&url, 1, |config| config.patience = Duration::from_hours(24));
+    let fleet = fleet(&url, 1, |config| config.retry_for = Duration::from_hours(24));
     let (stop, stopped) = watch::channel(false);
     let running = running(&fleet, None, stopped);
     until(|| memory.lock().unwrap().planned.is_empty()).await;

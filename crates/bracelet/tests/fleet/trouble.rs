@@ -52,11 +52,11 @@ async fn a_refusal_that_stays_is_not_tried_again_and_stops_nothing_else() {
 }
 
 #[tokio::test]
-async fn patience_ends_and_the_next_sync_has_its_own() {
+async fn retrying_ends_and_the_next_sync_has_its_own() {
     let (url, memory) = start(Stub { is_down: true, retry_after_s: 0, ..Stub::default() }).await;
     let fleet = fleet(&url, 1, |config| {
         config.days = 2;
-        config.patience = Duration::ZERO;
+        config.retry_for = Duration::ZERO;
     });
     let result = fleet.run(None, unstopped()).await.unwrap();
     assert_eq!((result.syncs, result.failed), (0, 2));
@@ -68,7 +68,7 @@ async fn patience_ends_and_the_next_sync_has_its_own() {
 }
 
 #[tokio::test]
-async fn a_fleet_waits_as_long_as_the_answer_says_and_no_longer_than_its_patience() {
+async fn a_fleet_waits_as_long_as_the_answer_says_and_no_longer_than_it_may_retry() {
     let plan = || Stub { retry_after_s: 1, ..with_plan([(SYNC, refusal(429))]) };
     let (url, _memory) = start(plan()).await;
     let begin = Instant::now();
@@ -77,7 +77,7 @@ async fn a_fleet_waits_as_long_as_the_answer_says_and_no_longer_than_its_patienc
     assert!(begin.elapsed() >= Duration::from_secs(1));
 
     let (url, memory) = start(plan()).await;
-    let impatient = fleet(&url, 1, |config| config.patience = Duration::from_millis(900));
+    let impatient = fleet(&url, 1, |config| config.retry_for = Duration::from_millis(900));
     let result = impatient.run(None, unstopped()).await.unwrap();
     assert_eq!((result.syncs, result.retries, result.failed), (0, 0, 1), "a second is longer than the patience");
     assert_eq!(memory.lock().unwrap().attempts.len(), 1);

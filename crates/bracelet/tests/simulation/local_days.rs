@@ -150,11 +150,11 @@ fn what_is_only_late_or_doubled_is_the_same_data() {
 fn before_its_onset_every_scenario_is_that_of_a_healthy_twin() {
     let before = Window::new(MIDNIGHT_MS - DAY_MS / 2, MIDNIGHT_MS - HOUR_MS);
     for scenario in Scenario::ALL {
-        let (told, twin) = (patient(6, scenario), patient(6, Scenario::Healthy));
+        let (reported, twin) = (patient(6, scenario), patient(6, Scenario::Healthy));
         let course = |patient| Course::new(patient, before.from_ms, before.to_ms).unwrap();
-        let (of_told, of_twin) = (course(&told), course(&twin));
+        let (of_reported, of_twin) = (course(&reported), course(&twin));
         for minute in before.from_ms / MINUTE_MS..before.to_ms / MINUTE_MS {
-            assert_eq!(of_told.minute(minute), of_twin.minute(minute), "{scenario} {minute}");
+            assert_eq!(of_reported.minute(minute), of_twin.minute(minute), "{scenario} {minute}");
         }
     }
 }

@@ -175,18 +175,18 @@ fn uneven_share(course: &Course, hour: i64) -> f64 {
 fn fibrillation_begins_at_its_onset_and_makes_the_heart_fast_and_uneven() {
     for index in 0..3 {
         let onset_ms = MIDNIGHT_MS + 13 * HOUR_MS;
-        let told = Patient::new(83, index, Scenario::AtrialFibrillation, onset_ms, "UTC").unwrap();
+        let reported = Patient::new(83, index, Scenario::AtrialFibrillation, onset_ms, "UTC").unwrap();
         let twin = Patient::new(83, index, Scenario::Healthy, onset_ms, "UTC").unwrap();
-        let (course_of_told, course_of_twin) = (course(&told), course(&twin));
+        let (course_of_reported, course_of_twin) = (course(&reported), course(&twin));
         for hour in [2, 12] {
-            assert!(uneven_share(&course_of_told, hour) < 0.05, "{index} {hour} h: before the onset");
+            assert!(uneven_share(&course_of_reported, hour) < 0.05, "{index} {hour} h: before the onset");
         }
         for hour in [13, 20] {
-            let (told, twin) = (uneven_share(&course_of_told, hour), uneven_share(&course_of_twin, hour));
-            assert!(told > 0.35 && twin < 0.05, "{index} {hour} h: {told} and {twin} of the healthy twin");
+            let (reported, twin) = (uneven_share(&course_of_reported, hour), uneven_share(&course_of_twin, hour));
+            assert!(reported > 0.35 && twin < 0.05, "{index} {hour} h: {reported} and {twin} of the healthy twin");
         }
         let rate = |course: &Course| course.minute(MIDNIGHT_MS / MINUTE_MS + 20 * 60).heart_rate;
-        assert!(rate(&course_of_told) > rate(&course_of_twin) + 5.0, "{index}");
+        assert!(rate(&course_of_reported) > rate(&course_of_twin) + 5.0, "{index}");
     }
 }
 

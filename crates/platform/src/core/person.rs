@@ -184,9 +184,9 @@ mod tests {
         assert_eq!(Person::default().to_json().expect("written"), "{}", "nothing is said of what is not set");
         let of_another_version = r#"{"first_name": "Grace", "middle_name": "Brewster"}"#;
         assert_eq!(Person::from_json(of_another_version).expect("read").fields(), ["first_name"]);
-        let Err(PlatformError::Store(StoreError::Damaged(told))) = Person::from_json(r#"{"first_name": 7}"#) else {
+        let Err(PlatformError::Store(StoreError::Damaged(reported))) = Person::from_json(r#"{"first_name": 7}"#) else {
             panic!("a row that cannot be read is damaged");
         };
-        assert_eq!(told, "a person's row: Data", "nothing of what is in it");
+        assert_eq!(reported, "a person's row: Data", "nothing of what is in it");
     }
 }

@@ -1,4 +1,4 @@
-//! Atrial-fibrillation records: what folds have found in beat intervals, and the strip of each. Not a diagnosis.
+//! Atrial-fibrillation records: what derivations have found in beat intervals, and the strip of each. Not a diagnosis.
 //!
 //! Records are stored an hour in a row and read a UTC day at a time, so that an answer of a month takes the memory of
 //! a day. What the bracelet itself says of hypertension is added to each record from the activity rows of its time.

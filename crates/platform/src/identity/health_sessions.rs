@@ -208,9 +208,9 @@ impl Identity {
         let now_ms = self.core.now_ms();
         // OAuth's tokens and those of researchers cannot be refreshed here, so that their end is the token's own.
         let is_refreshed_here = session.actor.is_none() && session.client.is_none();
-        let stands = now_ms < session.expires_ms || is_refreshed_here && now_ms < session.refresh_until_ms;
+        let is_in_force = now_ms < session.expires_ms || is_refreshed_here && now_ms < session.refresh_until_ms;
         let ended = session.ended_ms.is_some() || replaced_long_ago(session.replaced_ms, now_ms);
-        if claims.user.patient() != Some(&session.patient) || ended || !stands {
+        if claims.user.patient() != Some(&session.patient) || ended || !is_in_force {
             return Err(NOT_VALID);
         }
         self.core.health().end_family(&session.family, now_ms).await?;
@@ -266,14 +266,14 @@ impl Identity {
 
     /// Whether key, account, membership and attachment still hold.
     async fn still_reads(&self, researcher: &Researcher, patient: &PatientId) -> Result<()> {
-        let key_stands = match &researcher.key_id {
+        let key_is_in_force = match &researcher.key_id {
             Some(key_id) => self.core.users().api_key(key_id).await?.is_some_and(|key| key.revoked_ms.is_none()),
             // From a page of the portal: the account is what such a token rests on.
             None => true,
         };
         let account = self.core.users().account(&researcher.account).await?;
-        let stands = key_stands && account.is_some_and(|account| account.disabled_ms.is_none());
-        if !stands {
+        let is_in_force = key_is_in_force && account.is_some_and(|account| account.disabled_ms.is_none());
+        if !is_in_force {
             return Err(PlatformError::Unauthenticated("the API key is not valid"));
         }
         self.core.patient_access(researcher, patient).await.map(drop)

@@ -86,9 +86,9 @@ impl Identity {
         let claims = self.read_token(Cloud::Users, token).await?;
         let session = self.core.users().session(&claims.jti).await?.ok_or(NOT_VALID)?;
         let now_ms = self.core.now_ms();
-        let stands = now_ms < session.expires_ms.max(session.refresh_until_ms);
+        let is_in_force = now_ms < session.expires_ms.max(session.refresh_until_ms);
         let ended = session.ended_ms.is_some() || replaced_long_ago(session.replaced_ms, now_ms);
-        if session.owner != claims.user.id() || ended || !stands {
+        if session.owner != claims.user.id() || ended || !is_in_force {
             return Err(NOT_VALID);
         }
         let message = self.end_of_login(&session.family, now_ms);

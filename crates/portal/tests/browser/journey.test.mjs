@@ -123,7 +123,7 @@ test("drags over a chart: back undoes it, and no line is left behind", async () 
   const lines = () =>
     page.locator(".u-cursor-x").evaluateAll((all) => all.filter((line) => !line.classList.contains("u-off") && line.getBoundingClientRect().left > 0 && !/-10px/.test(line.style.transform)).length);
   assert.equal(await lines(), 0, "after the drag");
-  // The charts are drawn anew when the rows of the zoomed range arrive, and that may be between two movements.
+  // The charts are drawn again when the rows of the zoomed range arrive, and that may be between two movements.
   let shown = 0;
   for (let movement = 0; shown < 2 && movement < 100; movement += 1) {
     await page.mouse.move(from + (movement % 2) * 5, y + 5);

@@ -12,7 +12,7 @@ use crate::server::{Sender, Server};
 
 const PATIENTS: usize = 1000;
 const CONNECTIONS: usize = 64;
-/// Steps of each minute: what the folds have to add up to.
+/// Steps of each minute: what the derivations have to add up to.
 const STEPS: u64 = 7;
 
 /// One minute of one patient.
@@ -54,7 +54,7 @@ pub fn burst(server: &Server) {
     let date = jiff::Timestamp::from_millisecond(start_ms).expect("a time").strftime("%Y-%m-%d").to_string();
     let path = format!("/v1/groups/{}/summaries?date={date}", server.group);
     while total_steps(&server.integration("GET", &path, &Value::Null)) < syncs as u64 * STEPS {
-        assert!(stopped.elapsed() < Duration::from_mins(5), "the folds end");
+        assert!(stopped.elapsed() < Duration::from_mins(5), "the derivations end");
         std::thread::sleep(Duration::from_millis(100));
     }
     let (cpu, later) = (server.cpu_s() - before, stopped.elapsed());

@@ -17,7 +17,7 @@ use server::Server;
 /// A part of the benchmark: its name, what it does with a server of its own, and further options of that.
 type Scenario = (&'static str, fn(&Server), &'static [&'static str]);
 
-/// A node that stores and answers and leaves folding to others.
+/// A node that stores and answers and leaves derivations to others.
 const WITHOUT_WORKER: &[&str] = &["--roles", "integration,users,health"];
 
 fn main() {

@@ -57,7 +57,7 @@ pub fn summaries(server: &Server) {
                 senders.iter().map(|one| json_request("POST", "/health/v1/sync", Some(&one.token), &body)).collect();
             send_all(server, &requests, 8);
         }
-        wait_for_folds(server);
+        wait_for_derivations(server);
         time_summaries(server, history);
     }
     println!("  a static body through the same stack: {:.0} MB/s", static_rate());
@@ -88,7 +88,7 @@ fn date_of_yesterday() -> String {
     jiff::Timestamp::from_millisecond(today_ms() - 86_400_000).expect("a time").strftime("%Y-%m-%d").to_string()
 }
 
-fn wait_for_folds(server: &Server) {
+fn wait_for_derivations(server: &Server) {
     let path = format!("/v1/groups/{}/summaries?date={}", server.group, date_of_yesterday());
     let request = server.integration_request("GET", &path, &Value::Null);
     let mut connection = Connection::open(server.address);

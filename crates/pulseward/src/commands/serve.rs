@@ -13,7 +13,7 @@ use crate::config::{self, LimitOptions, LogFormat, LogOptions, NodeRole, ServeOp
 use crate::disks::Disk;
 use crate::failure::Failure;
 use crate::metrics::MetricsServer;
-use crate::server::{Certificate, Doorway, Patience, PublicUrls, Server, check_exposure, resolve};
+use crate::server::{Certificate, ConnectionLimits, HostRouter, PublicUrls, Server, check_exposure, resolve};
 use crate::traces::Traces;
 use crate::wiring::{HeldFolder, HeldName};
 use crate::{logging, wiring, worker};
@@ -89,7 +89,7 @@ impl Service {
         certificate: Option<Certificate>,
     ) -> Result<Self, Failure> {
         let limits = limits(&options.limits)?;
-        let doorway = Doorway::new(options)?;
+        let host_router = HostRouter::new(options)?;
         let metrics_listener = MetricsServer::bind(options.metrics_listen.as_deref()).await?;
         let local = listener.local_addr().map_err(|error| Failure::io("listen", error))?;
         let urls = PublicUrls::new(options, local)?;
@@ -105,8 +105,8 @@ impl Service {
         let metrics =
             metrics_listener.map(|listener| MetricsServer::new(listener, state.clone(), disks, &options.limits));
         let router = with_pages(api::router_of(state, &parts(&options.roles)), &options.roles);
-        let patience = Patience::new(&options.limits);
-        let server = Server { listener, router, certificate, is_https, doorway, patience };
+        let connection_limits = ConnectionLimits::new(&options.limits);
+        let server = Server { listener, router, certificate, is_https, host_router, limits: connection_limits };
         let listen_db_url = options.listen_db_url.clone();
         // With a store of files it would be ignored silently, and nodes would wait for wake-ups that never come.
         if listen_db_url.is_some() && store.health_db.is_none() {

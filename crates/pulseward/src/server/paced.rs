@@ -19,7 +19,7 @@ const LOOKS: u32 = 6;
 /// One that does not say how large it is counts as small until more has come than a small one has.
 pub struct Paced<B> {
     body: B,
-    patience: Duration,
+    timeout: Duration,
     /// Bytes, as the body says before any has come.
     size: Option<u64>,
     /// Bytes that have come.
@@ -40,9 +40,9 @@ struct Pace {
 
 impl<B: HttpBody> Paced<B> {
     /// Gives a body up that needs more time than this, or is slower over this time.
-    pub fn new(body: B, patience: Duration) -> Self {
+    pub fn new(body: B, timeout: Duration) -> Self {
         let size = body.size_hint().exact();
-        Paced { body, patience, size, came: 0, pace: None }
+        Paced { body, timeout, size, came: 0, pace: None }
     }
 }
 
@@ -52,18 +52,18 @@ impl Pace {
     fn poll_too_slow(
         &mut self,
         (size, came): (Option<u64>, u64),
-        patience: Duration,
+        timeout: Duration,
         context: &mut Context<'_>,
     ) -> Poll<SlowBody> {
         loop {
             match Pin::new(&mut self.next_look).poll(context) {
                 Poll::Pending => return Poll::Pending,
-                Poll::Ready(()) => self.next_look.reset(Instant::now() + patience / LOOKS),
+                Poll::Ready(()) => self.next_look.reset(Instant::now() + timeout / LOOKS),
             }
             self.between_looks[self.looks % self.between_looks.len()] = came - self.came;
             self.came = came;
             self.looks += 1;
-            let seconds = patience.as_secs();
+            let seconds = timeout.as_secs();
             let is_slow =
                 size.unwrap_or(came) <= SMALL_BYTES || self.between_looks.iter().sum::<u64>() < LEAST_RATE * seconds;
             if self.looks >= self.between_looks.len() && is_slow {
@@ -82,7 +82,7 @@ where
     type Error = BoxError;
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let Paced { body, patience, size, came, pace } = &mut *self;
+        let Paced { body, timeout, size, came, pace } = &mut *self;
         let polled = Pin::new(body).poll_frame(context);
         // Most bodies are there with their head and never need a timer.
         if let Poll::Ready(frame) = polled {
@@ -92,12 +92,12 @@ where
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
         let pace = pace.get_or_insert_with(|| Pace {
-            next_look: sleep(*patience / LOOKS),
+            next_look: sleep(*timeout / LOOKS),
             came: *came,
             between_looks: Default::default(),
             looks: 0,
         });
-        pace.poll_too_slow((*size, *came), *patience, context).map(|slow| Some(Err(slow.into())))
+        pace.poll_too_slow((*size, *came), *timeout, context).map(|slow| Some(Err(slow.into())))
     }
 
     fn is_end_stream(&self) -> bool {

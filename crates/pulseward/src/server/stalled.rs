@@ -11,15 +11,15 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// A stream on which writing fails once nothing could be written for so long.
 pub struct GivesUpWhenStalled<S> {
     stream: S,
-    patience: Duration,
+    timeout: Duration,
     /// Runs while a write waits.
     waiting: Option<Sleep>,
 }
 
 impl<S: AsyncWrite + Unpin> GivesUpWhenStalled<S> {
     /// Gives a stream up after so long.
-    pub fn new(stream: S, patience: Duration) -> Self {
-        GivesUpWhenStalled { stream, patience, waiting: None }
+    pub fn new(stream: S, timeout: Duration) -> Self {
+        GivesUpWhenStalled { stream, timeout, waiting: None }
     }
 
     fn watch<T>(
@@ -32,11 +32,11 @@ impl<S: AsyncWrite + Unpin> GivesUpWhenStalled<S> {
             self.waiting = None;
             return Poll::Ready(done);
         }
-        let patience = self.patience;
-        let waiting = self.waiting.get_or_insert_with(|| sleep(patience));
+        let timeout = self.timeout;
+        let waiting = self.waiting.get_or_insert_with(|| sleep(timeout));
         ready!(Pin::new(&mut *waiting).poll(context));
         // Another poll must not find a timer that has run out already.
-        waiting.reset(Instant::now() + patience);
+        waiting.reset(Instant::now() + timeout);
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }

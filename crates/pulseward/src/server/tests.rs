@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
 
-const PATIENCE: Patience = Patience {
+const LIMITS: ConnectionLimits = ConnectionLimits {
     header: Duration::from_secs(10),
     body: Duration::from_secs(30),
     header_bytes: 16 << 10,
@@ -21,8 +21,8 @@ async fn start() -> (SocketAddr, watch::Sender<bool>, runtime::Task<()>) {
     let address = listener.local_addr().unwrap();
     let router = Router::new().route("/length", post(async |body: String| body.len().to_string()));
     let (say_stop, stop) = watch::channel(false);
-    let doorway = Doorway::default();
-    let server = Server { listener, router, certificate: None, is_https: false, doorway, patience: PATIENCE };
+    let host_router = HostRouter::default();
+    let server = Server { listener, router, certificate: None, is_https: false, host_router, limits: LIMITS };
     (address, say_stop, runtime::spawn("server", server.run(stop)))
 }
 
@@ -43,7 +43,7 @@ async fn a_client_that_does_not_finish_its_head_is_cut_off() {
         let mut client = TcpStream::connect(address).await.unwrap();
         client.write_all(head).await.unwrap();
         assert_eq!(read_to_end(&mut client).await, "");
-        assert_eq!(begin.elapsed().as_secs(), PATIENCE.header.as_secs());
+        assert_eq!(begin.elapsed().as_secs(), LIMITS.header.as_secs());
     }
 }
 
@@ -56,7 +56,7 @@ async fn a_client_that_sends_no_byte_of_its_body_is_cut_off() {
     client.write_all(b"ab").await.unwrap();
     let answer = read_to_end(&mut client).await;
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
-    assert_eq!(begin.elapsed().as_secs(), PATIENCE.body.as_secs());
+    assert_eq!(begin.elapsed().as_secs(), LIMITS.body.as_secs());
 }
 
 #[tokio::test(start_paused = true)]
@@ -68,7 +68,7 @@ async fn a_small_body_has_one_time_as_a_whole() {
     let (mut reading, mut writing) = client.split();
     let feeding = async {
         for byte in b"abcd" {
-            sleep(PATIENCE.body / 4 + Duration::from_secs(1)).await;
+            sleep(LIMITS.body / 4 + Duration::from_secs(1)).await;
             let _ = writing.write_all(&[*byte]).await;
         }
     };
@@ -76,7 +76,7 @@ async fn a_small_body_has_one_time_as_a_whole() {
     let _ = tokio::join!(feeding, reading.read_to_end(&mut answer));
     let answer = String::from_utf8(answer).unwrap();
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
-    assert!(begin.elapsed() < PATIENCE.body * 2, "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < LIMITS.body * 2, "{:?}", begin.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
@@ -103,7 +103,7 @@ async fn body_that_does_not_say_its_length_is_held_to_the_time_of_a_small_one() 
     };
     let ((), (answer, took)) = tokio::join!(feeding, reading);
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
-    assert_eq!(took.as_secs(), PATIENCE.body.as_secs());
+    assert_eq!(took.as_secs(), LIMITS.body.as_secs());
 }
 
 const LARGE_HEAD: &[u8] = b"POST /length HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 184320\r\n\r\n";
@@ -128,7 +128,7 @@ async fn a_large_body_that_keeps_the_least_rate_is_served_however_long_it_takes(
     // 5 KiB every 4 s.
     let (answer, took) = send_large(Duration::from_secs(4), 36).await;
     assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("\r\n184320"), "{answer}");
-    assert!(took > PATIENCE.body * 4, "{took:?}");
+    assert!(took > LIMITS.body * 4, "{took:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -201,8 +201,8 @@ async fn a_client_that_takes_nothing_of_its_answer_is_given_up() {
         router,
         certificate: None,
         is_https: false,
-        doorway: Doorway::default(),
-        patience: PATIENCE,
+        host_router: HostRouter::default(),
+        limits: LIMITS,
     };
     runtime::spawn("server", server.run(stop));
     let mut client = TcpStream::connect(address).await.unwrap();
@@ -213,10 +213,10 @@ async fn a_client_that_takes_nothing_of_its_answer_is_given_up() {
         sleep(Duration::from_millis(10)).await;
     }
     while Arc::strong_count(&watched) > 2 {
-        assert!(begin.elapsed() < PATIENCE.body * 3, "the body is still held");
+        assert!(begin.elapsed() < LIMITS.body * 3, "the body is still held");
         sleep(Duration::from_secs(1)).await;
     }
-    assert!(begin.elapsed() >= PATIENCE.body);
+    assert!(begin.elapsed() >= LIMITS.body);
     drop(client);
 }
 
@@ -226,8 +226,9 @@ async fn connection_beyond_the_limit_takes_the_place_of_a_strangers() {
     let address = listener.local_addr().unwrap();
     let router = Router::new().route("/length", post(async |body: String| body.len().to_string()));
     let (_say_stop, stop) = watch::channel(false);
-    let patience = Patience { connections: 1, ..PATIENCE };
-    let server = Server { listener, router, certificate: None, is_https: false, doorway: Doorway::default(), patience };
+    let limits = ConnectionLimits { connections: 1, ..LIMITS };
+    let server =
+        Server { listener, router, certificate: None, is_https: false, host_router: HostRouter::default(), limits };
     runtime::spawn("server", server.run(stop));
     let mut idle = TcpStream::connect(address).await.unwrap();
     sleep(Duration::from_secs(1)).await;
@@ -272,7 +273,7 @@ async fn a_transfer_coding_that_is_not_read_is_refused_and_the_connection_ends()
 #[tokio::test(start_paused = true)]
 async fn an_address_has_a_part_of_the_connections_and_leaves_the_rest_to_others() {
     let (address, _say_stop, _server) = start().await;
-    let of_one = PATIENCE.connections.div_ceil(8);
+    let of_one = LIMITS.connections.div_ceil(8);
     let mut idle = Vec::new();
     for _ in 0..of_one {
         idle.push(TcpStream::connect(address).await.unwrap());
@@ -281,7 +282,7 @@ async fn an_address_has_a_part_of_the_connections_and_leaves_the_rest_to_others(
     let mut beyond = TcpStream::connect(address).await.unwrap();
     let begin = Instant::now();
     assert_eq!(read_to_end(&mut beyond).await, "");
-    assert!(begin.elapsed() < PATIENCE.header, "closed at once");
+    assert!(begin.elapsed() < LIMITS.header, "closed at once");
     let other = tokio::net::TcpSocket::new_v4().unwrap();
     other.bind("127.0.0.2:0".parse().unwrap()).unwrap();
     let mut other = other.connect(address).await.unwrap();

@@ -42,7 +42,7 @@ where
     body: Option<B>,
     rest: Rest,
     /// Time for which a client may pause.
-    patience: Duration,
+    timeout: Duration,
     /// Time since which it has paused.
     since: Instant,
 }
@@ -52,13 +52,13 @@ where
     B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
 {
     /// Returns the same request with such a body.
-    pub fn of(request: Request<B>, patience: Duration) -> Request<Self> {
+    pub fn of(request: Request<B>, timeout: Duration) -> Request<Self> {
         let rest = match request.version() {
             Version::HTTP_2 => Rest::Reset,
             _ if request.headers().contains_key(EXPECT) => Rest::NotSent,
             _ => Rest::Read,
         };
-        request.map(|body| ReadToTheEnd { body: Some(body), rest, patience, since: Instant::now() })
+        request.map(|body| ReadToTheEnd { body: Some(body), rest, timeout, since: Instant::now() })
     }
 }
 
@@ -103,7 +103,7 @@ where
             return;
         };
         // One that was given up because its client paused for too long is not waited for again.
-        let left = self.patience.saturating_sub(self.since.elapsed());
+        let left = self.timeout.saturating_sub(self.since.elapsed());
         if let (false, Ok(place)) = (left.is_zero(), PLACES.try_acquire()) {
             runtime::spawn("rest of a body", async move {
                 let _ = runtime::timeout(left, read(body)).await;

@@ -15,14 +15,14 @@ const LONGEST_MAKING: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Time that is left for waiting.
-pub(super) struct Patience {
+pub(super) struct Deadline {
     until: Instant,
 }
 
-impl Patience {
+impl Deadline {
     /// Begins to wait.
     pub fn begin() -> Self {
-        Patience { until: Instant::now() + LONGEST_MAKING }
+        Deadline { until: Instant::now() + LONGEST_MAKING }
     }
 
     /// Waits until it is worth while to look again.
@@ -39,13 +39,13 @@ impl Patience {
 }
 
 /// Waits until both databases have the schema of this version. Nothing is made or changed.
-pub(super) async fn await_databases(databases: &[(Database, Address)], patience: &Patience) -> Result<(), Failure> {
+pub(super) async fn await_databases(databases: &[(Database, Address)], deadline: &Deadline) -> Result<(), Failure> {
     for (database, address) in databases {
         loop {
             match database.state_at(address.clone()).await? {
                 SchemaState::Current => break,
-                SchemaState::Older(found) => patience.wait_for(is_older(*database, found)).await?,
-                SchemaState::Missing => patience.wait_for(no_store(*database, address)).await?,
+                SchemaState::Older(found) => deadline.wait_for(is_older(*database, found)).await?,
+                SchemaState::Missing => deadline.wait_for(no_store(*database, address)).await?,
             }
         }
     }
@@ -53,17 +53,17 @@ pub(super) async fn await_databases(databases: &[(Database, Address)], patience:
 }
 
 /// Waits until the store has been made as a whole. `address` is that of the users database.
-pub(super) async fn await_identity(users: &UsersDb, address: &Address, patience: &Patience) -> Result<(), Failure> {
+pub(super) async fn await_identity(users: &UsersDb, address: &Address, deadline: &Deadline) -> Result<(), Failure> {
     while !users.store_identity().await?.is_some_and(|identity| identity.is_bound) {
-        patience.wait_for(no_store(Database::Users, address)).await?;
+        deadline.wait_for(no_store(Database::Users, address)).await?;
     }
     Ok(())
 }
 
 /// Waits until a file is there; `missing` is what is reported when it does not come.
-pub(super) async fn await_file(file: &Path, missing: impl Fn() -> Failure, patience: &Patience) -> Result<(), Failure> {
+pub(super) async fn await_file(file: &Path, missing: impl Fn() -> Failure, deadline: &Deadline) -> Result<(), Failure> {
     while !file.exists() {
-        patience.wait_for(missing()).await?;
+        deadline.wait_for(missing()).await?;
     }
     Ok(())
 }

@@ -162,9 +162,9 @@ async fn comes_back(from: &Place, to: &Place) {
     drop(service);
 
     damage_is_found(&backup, to);
-    let told = to.done(&["restore", backup.to_str().unwrap(), "--erased", erased.to_str().unwrap()]);
-    assert_eq!((&told["erased"], &told["master_key_from"]), (&json!(1), &json!("backup")), "{told}");
-    assert_eq!(told["signing_keys"], json!({"users": "kept", "health": "kept"}));
+    let reported = to.done(&["restore", backup.to_str().unwrap(), "--erased", erased.to_str().unwrap()]);
+    assert_eq!((&reported["erased"], &reported["master_key_from"]), (&json!(1), &json!("backup")), "{reported}");
+    assert_eq!(reported["signing_keys"], json!({"users": "kept", "health": "kept"}));
     let (status, said) = to.refused(&["restore", backup.to_str().unwrap()]);
     assert_eq!(status, Some(2), "the store is not empty");
     assert!(said.contains("empty store"), "{said}");

@@ -115,9 +115,9 @@ fn run_guide(guide: &str, yours: &Yours) -> String {
     let program = PathBuf::from(env!("CARGO_BIN_EXE_pulseward"));
     let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var_os("PATH").unwrap().display());
     let output = shell.arg("-c").arg(script_of(guide, yours)).env("PATH", path).current_dir(&folder).output().unwrap();
-    let (told, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{guide}: {}\n{told}\n{errors}", output.status);
-    told.into_owned()
+    let (reported, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{guide}: {}\n{reported}\n{errors}", output.status);
+    reported.into_owned()
 }
 
 /// Whether the programs are here that the guides use.
@@ -133,8 +133,8 @@ fn can_run() -> bool {
 }
 
 /// The answers among what was printed: all JSON that begins a line.
-fn answers(told: &str) -> Vec<Value> {
-    let (mut rest, mut found) = (told, Vec::new());
+fn answers(reported: &str) -> Vec<Value> {
+    let (mut rest, mut found) = (reported, Vec::new());
     while !rest.is_empty() {
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
         let end = match values.next() {
@@ -185,12 +185,12 @@ async fn the_guide_for_researchers() {
         ("GROUP", &researcher.group),
         ("UUID", &patient.uuid),
     ];
-    let told = run_guide("getting-started-researcher.md", &yours);
-    assert!(told.contains(&format!("  {}: 122 steps, 61.0 beats a minute", patient.uuid)), "{told}");
-    assert!(told.contains("Night shifts"), "{told}");
-    assert!(told.contains(r#""raw_data_rr_interval":101"#), "{told}");
-    assert!(told.contains(r#""latest_values":{"heart_rate":61.0"#), "{told}");
-    assert!(told.contains(r#""compliance":4.5"#), "an hour that touches 13 of 288 slots: {told}");
+    let reported = run_guide("getting-started-researcher.md", &yours);
+    assert!(reported.contains(&format!("  {}: 122 steps, 61.0 beats a minute", patient.uuid)), "{reported}");
+    assert!(reported.contains("Night shifts"), "{reported}");
+    assert!(reported.contains(r#""raw_data_rr_interval":101"#), "{reported}");
+    assert!(reported.contains(r#""latest_values":{"heart_rate":61.0"#), "{reported}");
+    assert!(reported.contains(r#""compliance":4.5"#), "an hour that touches 13 of 288 slots: {reported}");
 }
 
 #[tokio::test]
@@ -204,9 +204,9 @@ async fn the_guide_for_data_scientists() {
     let patient = patient_with_data(&researcher).await;
     let yours =
         [("PULSEWARD_URL", service.url.as_str()), ("PULSEWARD_TOKEN", &researcher.key), ("UUID", &patient.uuid)];
-    let told = run_guide("getting-started-data-scientist.md", &yours);
-    assert!(told.contains("101 beats, RMSSD 100 ms"), "{told}");
-    assert!(told.contains("61 minutes, heart rate 61.0"), "a 0 is no heart rate: {told}");
+    let reported = run_guide("getting-started-data-scientist.md", &yours);
+    assert!(reported.contains("101 beats, RMSSD 100 ms"), "{reported}");
+    assert!(reported.contains("61 minutes, heart rate 61.0"), "a 0 is no heart rate: {reported}");
 }
 
 #[tokio::test]
@@ -226,12 +226,12 @@ async fn the_guide_for_app_developers() {
         ("TOKEN", &reader.token),
         ("PULSEWARD_TOKEN", &researcher.key),
     ];
-    let told = run_guide("getting-started-app-developer.md", &yours);
-    let answers = answers(&told);
+    let reported = run_guide("getting-started-app-developer.md", &yours);
+    let answers = answers(&reported);
     let receipt = answers.iter().find(|answer| answer["sync_id"].is_string()).unwrap();
     assert_eq!(receipt["types"]["activity"]["stored"], 2);
-    assert!(answers.iter().any(|answer| answer["user"]["uuid"] == voucher["uuid"]), "the login: {told}");
-    assert!(answers.iter().any(|answer| answer["authorization_endpoint"].is_string()), "{told}");
+    assert!(answers.iter().any(|answer| answer["user"]["uuid"] == voucher["uuid"]), "the login: {reported}");
+    assert!(answers.iter().any(|answer| answer["authorization_endpoint"].is_string()), "{reported}");
     let pages = answers.iter().find(|answer| answer["total"].is_i64()).unwrap();
     assert_eq!((&pages["total"], &pages["data"][19]["heart_rate"]["max_daily_heart_rate"]), (&json!(20), &json!(61)));
     let rows = answers.iter().find(|answer| answer.is_array()).unwrap();
@@ -254,40 +254,42 @@ async fn guides_have_results_on_todays_demonstration() {
     let demo = Demonstration::start();
     demo.derived(&yesterday()).await;
     let common = [("PULSEWARD_URL", demo.url.as_str()), ("PULSEWARD_TOKEN", &demo.key), ("UUID", &demo.patient)];
-    let told = run_guide("getting-started-data-scientist.md", &common);
+    let reported = run_guide("getting-started-data-scientist.md", &common);
     for (what, unit) in [(" beats, RMSSD ", " ms"), (" minutes, heart rate ", "")] {
-        let line = told.lines().find(|line| line.contains(what)).unwrap_or_else(|| panic!("{told}"));
+        let line = reported.lines().find(|line| line.contains(what)).unwrap_or_else(|| panic!("{reported}"));
         let (count, figure) = line.split_once(what).unwrap();
         assert!(count.parse::<u32>().unwrap() > 100, "{line}");
         let figure: f64 = figure.strip_suffix(unit).unwrap().parse().unwrap();
         assert!((10.0..200.0).contains(&figure), "{line}");
     }
     let yours = [&common[..], &[("GROUP", demo.group.as_str())]].concat();
-    let told = run_guide("getting-started-researcher.md", &yours);
-    let answers = answers(&told);
+    let reported = run_guide("getting-started-researcher.md", &yours);
+    let answers = answers(&reported);
     let of_day = answers.iter().filter(|answer| answer["heart_rate"]["avg_daily_heart_rate"].is_number()).count();
     let of_study = answers.iter().find(|answer| answer[&demo.patient].is_object());
-    assert!(of_day > 0, "the day of a patient: {told}");
-    let rate = &of_study.unwrap_or_else(|| panic!("{told}"))[&demo.patient]["heart_rate"]["avg_daily_heart_rate"];
-    assert!(rate.is_number(), "the day of everybody: {told}");
+    assert!(of_day > 0, "the day of a patient: {reported}");
+    let rate = &of_study.unwrap_or_else(|| panic!("{reported}"))[&demo.patient]["heart_rate"]["avg_daily_heart_rate"];
+    assert!(rate.is_number(), "the day of everybody: {reported}");
     let compliance = answers.iter().find_map(|answer| answer["compliance"].as_f64());
-    assert!(compliance > Some(0.0), "{told}");
+    assert!(compliance > Some(0.0), "{reported}");
     let counts = answers.iter().find_map(|answer| answer["raw_data_activity"].as_u64());
-    assert!(counts > Some(0), "{told}");
+    assert!(counts > Some(0), "{reported}");
     let rows = answers.iter().filter(|answer| answer[0]["bpm"].is_number()).count();
-    assert!(rows > 0, "raw samples: {told}");
-    let line =
-        told.lines().find(|line| line.contains(&format!("  {}: ", demo.patient))).unwrap_or_else(|| panic!("{told}"));
+    assert!(rows > 0, "raw samples: {reported}");
+    let line = reported
+        .lines()
+        .find(|line| line.contains(&format!("  {}: ", demo.patient)))
+        .unwrap_or_else(|| panic!("{reported}"));
     assert!(!line.contains("None"), "{line}");
     let code = demo.voucher().await;
     let token = demo.health_token().await;
     let yours = [common[0], common[1], ("CODE", code.as_str()), ("TOKEN", &token)];
-    let told = run_guide("getting-started-app-developer.md", &yours);
-    let answers = self::answers(&told);
-    let pages = answers.iter().find(|answer| answer["total"].is_i64()).unwrap_or_else(|| panic!("{told}"));
+    let reported = run_guide("getting-started-app-developer.md", &yours);
+    let answers = self::answers(&reported);
+    let pages = answers.iter().find(|answer| answer["total"].is_i64()).unwrap_or_else(|| panic!("{reported}"));
     let days = pages["data"].as_array().unwrap();
-    assert!(days.iter().any(|day| day["heart_rate"]["avg_daily_heart_rate"].is_number()), "{told}");
-    assert!(answers.iter().any(|answer| answer[0]["bpm"].is_number()), "{told}");
+    assert!(days.iter().any(|day| day["heart_rate"]["avg_daily_heart_rate"].is_number()), "{reported}");
+    assert!(answers.iter().any(|answer| answer[0]["bpm"].is_number()), "{reported}");
 }
 
 #[tokio::test]
@@ -304,10 +306,13 @@ async fn the_guide_for_operators() {
         ("PULSEWARD_URL", &service.url),
         ("METRICS_URL", metrics_url),
     ];
-    let told = run_guide("getting-started-operator.md", &yours);
-    assert!(told.contains("pulseward_fold_queue_patients") && told.contains("process_resident_memory_bytes"), "{told}");
+    let reported = run_guide("getting-started-operator.md", &yours);
+    assert!(
+        reported.contains("pulseward_fold_queue_patients") && reported.contains("process_resident_memory_bytes"),
+        "{reported}"
+    );
     // Its visible prefix is printed too.
-    let keys = told.split_whitespace().filter(|word| word.starts_with("pwk_"));
+    let keys = reported.split_whitespace().filter(|word| word.starts_with("pwk_"));
     let key = keys.max_by_key(|word| word.len()).expect("a key");
     let answer = reqwest::Client::new().get(format!("{}/integration/v1/groups", service.url)).header("X-Api-Key", key);
     assert_eq!(answer.send().await.unwrap().status(), 200, "the key that was printed opens the service");

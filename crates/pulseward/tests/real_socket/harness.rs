@@ -238,31 +238,31 @@ impl Researcher {
     /// Sends JSON, with the API key or with a Bearer token.
     pub async fn post(&self, path: &str, bearer: Option<&str>, body: &Value) -> Answer {
         let request = self.http.post(format!("{}{path}", self.url)).json(body);
-        answer(self.prove(request, bearer)).await.unwrap()
+        answer(self.authenticated(request, bearer)).await.unwrap()
     }
 
     /// Replaces, with the API key.
     pub async fn put(&self, path: &str, body: &Value) -> Answer {
-        answer(self.prove(self.http.put(format!("{}{path}", self.url)).json(body), None)).await.unwrap()
+        answer(self.authenticated(self.http.put(format!("{}{path}", self.url)).json(body), None)).await.unwrap()
     }
 
     /// Reads, with the API key or with a Bearer token.
     pub async fn get(&self, path: &str, bearer: Option<&str>) -> Answer {
-        answer(self.prove(self.http.get(format!("{}{path}", self.url)), bearer)).await.unwrap()
+        answer(self.authenticated(self.http.get(format!("{}{path}", self.url)), bearer)).await.unwrap()
     }
 
     /// Deletes; answers the status.
     pub async fn delete(&self, path: &str) -> u16 {
-        answer(self.prove(self.http.delete(format!("{}{path}", self.url)), None)).await.unwrap().0
+        answer(self.authenticated(self.http.delete(format!("{}{path}", self.url)), None)).await.unwrap().0
     }
 
     /// Sends a sync; an error when the service goes away meanwhile.
     pub async fn sync(&self, patient: &Patient, body: &Value) -> reqwest::Result<Answer> {
         let request = self.http.post(format!("{}/health/v1/sync", self.url)).json(body);
-        answer(self.prove(request, Some(&patient.token))).await
+        answer(self.authenticated(request, Some(&patient.token))).await
     }
 
-    fn prove(&self, request: reqwest::RequestBuilder, bearer: Option<&str>) -> reqwest::RequestBuilder {
+    fn authenticated(&self, request: reqwest::RequestBuilder, bearer: Option<&str>) -> reqwest::RequestBuilder {
         match bearer {
             Some(token) => request.bearer_auth(token),
             None => request.header("X-Api-Key", &self.key),
@@ -270,15 +270,15 @@ impl Researcher {
     }
 
     /// Sends a sync; returns the status and after how many seconds to come again, where the answer says so. An error when
-    /// the client does not wait for the answer any longer than `patience`.
+    /// the client does not wait for the answer any longer than `timeout`.
     pub async fn try_sync(
         &self,
         patient: &Patient,
         body: &Value,
-        patience: Duration,
+        timeout: Duration,
     ) -> reqwest::Result<(u16, Option<u64>)> {
-        let request = self.http.post(format!("{}/health/v1/sync", self.url)).json(body).timeout(patience);
-        let response = self.prove(request, Some(&patient.token)).send().await?;
+        let request = self.http.post(format!("{}/health/v1/sync", self.url)).json(body).timeout(timeout);
+        let response = self.authenticated(request, Some(&patient.token)).send().await?;
         let seconds = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
         Ok((response.status().as_u16(), seconds))
     }

@@ -59,11 +59,11 @@ impl Ward {
     }
 
     /// Sends syncs of the patient whose row is held, by clients that wait so long for the answer.
-    fn send(&self, patience: Duration) -> JoinSet<Option<(u16, Option<u64>)>> {
+    fn send(&self, timeout: Duration) -> JoinSet<Option<(u16, Option<u64>)>> {
         let mut sending = JoinSet::new();
         for number in 1..=SYNCS {
             let (researcher, patient) = (self.researcher.clone(), self.held.clone());
-            sending.spawn(async move { researcher.try_sync(&patient, &minute(number), patience).await.ok() });
+            sending.spawn(async move { researcher.try_sync(&patient, &minute(number), timeout).await.ok() });
         }
         sending
     }

@@ -81,8 +81,11 @@ async fn a_backup_brings_everything_back_but_the_erased() {
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("line 2: not a uuid"), "{refused:?}");
     let arguments = ["restore", from, "--erased", list.to_str().unwrap()];
-    let told = store_command(restored.path(), &arguments);
-    assert_eq!((&told["erased"], &told["not_in_backup"], &told["master_key"]), (&json!(1), &json!(1), &json!(true)));
+    let reported = store_command(restored.path(), &arguments);
+    assert_eq!(
+        (&reported["erased"], &reported["not_in_backup"], &reported["master_key"]),
+        (&json!(1), &json!(1), &json!(true))
+    );
     let again = run(&[&arguments[..], &["--data", restored.path().to_str().unwrap()]].concat());
     assert_eq!(again.status.code(), Some(2), "the store is not empty");
     let checked = store_command(restored.path(), &["doctor", "--verify"]);

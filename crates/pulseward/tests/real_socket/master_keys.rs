@@ -116,8 +116,8 @@ fn operators_key_is_kept_and_one_that_is_not_the_backups_is_refused() {
 
     let kept = json!({"users": "kept", "health": "kept"});
     for (backup, name) in [("copy", "same"), ("keyless", "apart")] {
-        let told = place.restored(backup, &place.with_key(name, &place.key()));
-        assert_eq!((&told["master_key_from"], &told["signing_keys"]), (&json!("store"), &kept), "{backup}");
+        let reported = place.restored(backup, &place.with_key(name, &place.key()));
+        assert_eq!((&reported["master_key_from"], &reported["signing_keys"]), (&json!("store"), &kept), "{backup}");
     }
     // Of a backup without a key the stored keys say whose key is the right one.
     let (status, said) = place.refused("keyless", &other);
@@ -135,10 +135,10 @@ fn operators_key_is_kept_and_one_that_is_not_the_backups_is_refused() {
     users.execute_batch(factor).unwrap();
     drop(users);
     rewrite_checksums(&keyless);
-    let told = store_command(&other, &["restore", keyless.to_str().unwrap(), "--key-lost"]);
+    let reported = store_command(&other, &["restore", keyless.to_str().unwrap(), "--key-lost"]);
     let rotated = json!({"users": "rotated", "health": "rotated"});
-    assert_eq!((&told["master_key"], &told["master_key_from"]), (&json!(true), &json!("store")));
-    assert_eq!((&told["signing_keys"], &told["unreadable_second_factors"]), (&rotated, &json!(1)));
+    assert_eq!((&reported["master_key"], &reported["master_key_from"]), (&json!(true), &json!("store")));
+    assert_eq!((&reported["signing_keys"], &reported["unreadable_second_factors"]), (&rotated, &json!(1)));
     assert_eq!(DATABASES.map(|name| signing(&other.join(name))), [(2, 1); 2]);
 }
 
@@ -156,13 +156,13 @@ fn key_of_a_restore_that_did_not_end_is_not_taken_for_the_operators() {
     }
     std::fs::write(&health, whole).unwrap();
     rewrite_checksums(&place.path("keyless"));
-    let told = place.restored("keyless", &targets[0]);
-    assert_eq!((&told["master_key"], &told["master_key_from"]), (&json!(false), &json!("made")));
-    assert_eq!(told["signing_keys"], json!({"users": "rotated", "health": "rotated"}));
+    let reported = place.restored("keyless", &targets[0]);
+    assert_eq!((&reported["master_key"], &reported["master_key_from"]), (&json!(false), &json!("made")));
+    assert_eq!(reported["signing_keys"], json!({"users": "rotated", "health": "rotated"}));
 
-    let told = place.restored("copy", &targets[1]);
-    assert_eq!((&told["master_key"], &told["master_key_from"]), (&json!(true), &json!("backup")));
-    assert_eq!(told["signing_keys"], json!({"users": "kept", "health": "kept"}));
+    let reported = place.restored("copy", &targets[1]);
+    assert_eq!((&reported["master_key"], &reported["master_key_from"]), (&json!(true), &json!("backup")));
+    assert_eq!(reported["signing_keys"], json!({"users": "kept", "health": "kept"}));
     assert_eq!(std::fs::read(targets[1].join("master.key")).unwrap(), place.key());
 }
 
@@ -176,9 +176,9 @@ fn left_over_key_that_is_the_backups_is_not_reported_as_made() {
     assert_eq!(place.refused("copy", &target).0, Some(1));
     assert_eq!(std::fs::read(target.join("master.key")).unwrap(), place.key());
     std::fs::write(place.path("copy").join("health.db"), whole).unwrap();
-    let told = place.restored("keyless", &target);
-    assert_eq!((&told["master_key"], &told["master_key_from"]), (&json!(true), &json!("store")));
-    assert_eq!(told["signing_keys"], json!({"users": "kept", "health": "kept"}));
+    let reported = place.restored("keyless", &target);
+    assert_eq!((&reported["master_key"], &reported["master_key_from"]), (&json!(true), &json!("store")));
+    assert_eq!(reported["signing_keys"], json!({"users": "kept", "health": "kept"}));
 }
 
 #[test]
@@ -221,8 +221,8 @@ async fn store_whose_master_key_is_lost_is_opened_by_nothing_but_an_explicit_opt
         let output = run(&[command, &["--data", data]].concat());
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{command:?}: {said}");
-        for told in [key.to_str().unwrap(), "put its copy there", "admin rotate-keys --new-master-key"] {
-            assert!(said.contains(told), "{command:?}: {said}");
+        for reported in [key.to_str().unwrap(), "put its copy there", "admin rotate-keys --new-master-key"] {
+            assert!(said.contains(reported), "{command:?}: {said}");
         }
         assert!(!key.exists(), "{command:?}");
     }

@@ -35,7 +35,7 @@ fn accounts_are_listed_in_the_order_of_their_creation_with_what_was_given() {
         assert!(created["password"].as_str().unwrap().len() >= 10, "{created}");
     }
     let listed = accounts(data);
-    let told: Vec<Value> = listed
+    let reported: Vec<Value> = listed
         .iter()
         .map(|account| json!([account["email"], account["role"], account["first_name"], account["last_name"]]))
         .collect();
@@ -44,7 +44,7 @@ fn accounts_are_listed_in_the_order_of_their_creation_with_what_was_given() {
         json!(["a@study.example", "researcher", null, "Adams"]),
         json!(["b@study.example", "hcp", null, null]),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     assert_eq!(listed[1]["subscription_until"], Value::Null);
     assert!(listed[0]["subscription_until"].is_string() && listed[2]["disabled_at"].is_null());
     assert!(!json!(listed).to_string().contains("password"), "a password is shown once");
@@ -96,8 +96,8 @@ fn what_is_not_there_is_reported_and_nothing_changes() {
     ] {
         let (status, said) = refused(data, arguments);
         assert_eq!(status, Some(1), "{arguments:?}: {said}");
-        let is_told = said.contains("not found") || said.contains("not there");
-        assert!(said.contains("error: ") && is_told, "{arguments:?}: {said}");
+        let is_reported = said.contains("not found") || said.contains("not there");
+        assert!(said.contains("error: ") && is_reported, "{arguments:?}: {said}");
     }
     assert_eq!(accounts(data), before);
     assert_eq!(admin(data, &["list-api-keys", "--account", "a@study.example"])["api_keys"], json!([]));
@@ -156,7 +156,7 @@ fn clients_are_made_listed_and_removed() {
     let again = admin(data, &["remove-oauth-client", "--id", public["client_id"].as_str().unwrap()]);
     assert_eq!(again, removed, "the time of the first removal is kept");
     let listed = admin(data, &["list-oauth-clients"]);
-    let told: Vec<Value> = listed["oauth_clients"]
+    let reported: Vec<Value> = listed["oauth_clients"]
         .as_array()
         .unwrap()
         .iter()
@@ -166,7 +166,7 @@ fn clients_are_made_listed_and_removed() {
         json!(["Diary", ["https://diary.example/a", "org.example.diary:/b"], false, null]),
         json!(["Phone", ["http://127.0.0.1:7777/back"], true, removed["removed_at"]]),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     assert!(!listed.to_string().contains("pws_"));
 }
 

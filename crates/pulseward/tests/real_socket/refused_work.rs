@@ -168,9 +168,9 @@ async fn backup_without_the_key_brings_back_everything_and_new_keys_sign() {
     service.signal("-TERM");
     assert_eq!(service.wait().code(), Some(0));
     let restored = tempdir().unwrap();
-    let told = store_command(restored.path(), &["restore", copy.to_str().unwrap()]);
-    assert_eq!((&told["master_key"], &told["master_key_from"]), (&json!(false), &json!("made")));
-    assert_eq!(told["signing_keys"], json!({"users": "rotated", "health": "rotated"}));
+    let reported = store_command(restored.path(), &["restore", copy.to_str().unwrap()]);
+    assert_eq!((&reported["master_key"], &reported["master_key_from"]), (&json!(false), &json!("made")));
+    assert_eq!(reported["signing_keys"], json!({"users": "rotated", "health": "rotated"}));
     let service = Service::start_named(restored.path());
     researcher.at(&service.url);
     assert_eq!(rows_of(&researcher, &patient).await["raw_data_sleep"], 1, "keys are hashes and still good");

@@ -34,8 +34,8 @@ async fn the_whole_story(format: &str) {
     let (data, log) = (folder.path().join("data"), folder.path().join("log"));
     let mut service = start(&data, &log, format);
     let url = listening(&mut service, &log).await;
-    let mut told = Told::default();
-    enrolment(&mut told, &data, &url).await;
+    let mut reported = Reported::default();
+    enrolment(&mut reported, &data, &url).await;
     let end = std::process::Command::new("kill").args(["-TERM", &service.id().to_string()]).status().unwrap();
     assert!(end.success());
     assert_eq!(service.wait().unwrap().code(), Some(0));
@@ -46,7 +46,7 @@ async fn the_whole_story(format: &str) {
         assert!(said.contains(expected), "the log says nothing of {expected}");
     }
     let said = said.to_lowercase();
-    for (what, secret) in &told.secrets {
+    for (what, secret) in &reported.secrets {
         assert!(secret.len() > 3, "{what} is too short to look for");
         assert!(!said.contains(&secret.to_lowercase()), "the log holds {what}: {secret}");
     }
@@ -73,11 +73,11 @@ async fn listening(service: &mut Child, log: &Path) -> String {
 
 /// What was reported to the service or by it, and may not be in the log.
 #[derive(Default)]
-struct Told {
+struct Reported {
     secrets: Vec<(&'static str, String)>,
 }
 
-impl Told {
+impl Reported {
     fn note(&mut self, what: &'static str, secret: &Value) -> String {
         let secret = secret.as_str().unwrap_or_else(|| panic!("{what} is no text")).to_owned();
         self.secrets.push((what, secret.clone()));
@@ -89,7 +89,7 @@ impl Told {
     }
 }
 
-async fn enrolment(told: &mut Told, data: &Path, url: &str) {
+async fn enrolment(reported: &mut Reported, data: &Path, url: &str) {
     for (what, secret) in [
         ("an e-mail", EMAIL),
         ("an e-mail", PATIENT_EMAIL),
@@ -106,19 +106,19 @@ async fn enrolment(told: &mut Told, data: &Path, url: &str) {
         ("a note", "fell on the stairs"),
         ("a wrong column", "thaddeus-was-here"),
     ] {
-        told.note(what, &json!(secret));
+        reported.note(what, &json!(secret));
     }
     let names = ["--first-name", "Rosalind", "--last-name", "Quennell"];
     let account = ["create-account", "--email", EMAIL, "--role", "researcher", "--password", PASSWORD];
     admin(data, &[&account[..], &names].concat());
     let key = admin(data, &["create-api-key", "--account", EMAIL]);
-    let key = told.note("an API key", &key["token"]);
+    let key = reported.note("an API key", &key["token"]);
     let caller = Caller { http: Client::new(), url };
 
     // Staff.
     let body = json!({"email": EMAIL, "password": PASSWORD});
     let login = caller.expect(200, caller.post("/users/login", &body)).await;
-    told.note("a staff token", &login["token"]);
+    reported.note("a staff token", &login["token"]);
     let wrong = json!({"email": EMAIL, "password": WRONG_PASSWORD});
     caller.expect(401, caller.post("/users/login", &wrong)).await;
     let body = json!({"name": "Insomnia of lighthouse keepers", "description": "Quennell's own"});
@@ -126,7 +126,7 @@ async fn enrolment(told: &mut Told, data: &Path, url: &str) {
     let group = group["code"].as_str().unwrap();
     let patients = format!("/integration/v1/groups/{group}/patients");
     let created = caller.expect(200, caller.post(&format!("{patients}?token={key}"), &json!({}))).await;
-    let voucher = told.note("a voucher code", &created["code"]);
+    let voucher = reported.note("a voucher code", &created["code"]);
     let uuid = created["uuid"].as_str().unwrap();
 
     // The patient.
@@ -134,28 +134,28 @@ async fn enrolment(told: &mut Told, data: &Path, url: &str) {
     let profile = json!({"code": voucher, "password": PATIENT_PASSWORD, "email": PATIENT_EMAIL,
         "first_name": "Thaddeus", "last_name": "Oxenbury", "birthday": "1951-03-04"});
     let users = caller.expect(200, caller.post("/users/activate", &profile)).await;
-    let users = told.note("a users token", &users["token"]);
+    let users = reported.note("a users token", &users["token"]);
     caller.expect(409, caller.post("/users/activate", &profile)).await;
     let body = json!({"code": voucher, "password": WRONG_PASSWORD});
     caller.expect(401, caller.post("/users/login", &body)).await;
     let body = json!({"email": PATIENT_EMAIL, "password": PATIENT_PASSWORD});
     let again = caller.expect(200, caller.post("/users/login", &body)).await;
-    told.note("a second users token", &again["token"]);
+    reported.note("a second users token", &again["token"]);
     let health = caller.expect(200, caller.post("/health/login", &json!({"user_api_token": users}))).await;
-    let health = told.note("a health token", &health["token"]);
+    let health = reported.note("a health token", &health["token"]);
     caller.expect(401, caller.post("/health/login", &json!({"user_api_token": WRONG_TOKEN}))).await;
     caller.expect(200, caller.get("/users/me").bearer_auth(&users)).await;
 
-    samples(told, &caller, &key, uuid, &health).await;
+    samples(reported, &caller, &key, uuid, &health).await;
     let refreshed = caller.expect(200, caller.get("/users/auth/refresh").bearer_auth(&users)).await;
-    let users = told.note("a refreshed users token", &refreshed["token"]);
+    let users = reported.note("a refreshed users token", &refreshed["token"]);
     caller.expect(401, caller.get("/health/auth/refresh").bearer_auth(WRONG_TOKEN)).await;
-    an_application(told, data, url).await;
+    an_application(reported, data, url).await;
 
     // Readers, and what they get wrong.
     let path = format!("/integration/v1/patients/{uuid}/health-token");
     let token = caller.expect(200, caller.get(&path).header("X-Api-Key", &key)).await;
-    let token = told.note("a researcher's health token", &token["token"]);
+    let token = reported.note("a researcher's health token", &token["token"]);
     let day = "from_date=2025-11-20T00:00:00Z&to_date=2025-11-20T20:00:00Z";
     caller.expect(200, caller.get(&format!("/health/v2/raw-metrics/tests?{day}")).bearer_auth(&token)).await;
     for token in [WRONG_TOKEN, WRONG_KEY, &key, &users] {
@@ -169,25 +169,25 @@ async fn enrolment(told: &mut Told, data: &Path, url: &str) {
     caller.expect(422, caller.get(&format!("{patients}?token={key}&fields[]=thaddeus-was-here"))).await;
     let reset = format!("/integration/v1/patients/{uuid}/reset-password?token={key}");
     caller.expect(204, caller.post(&reset, &json!({"password": "another-Password-9075"}))).await;
-    told.note("a new password", &json!("another-Password-9075"));
+    reported.note("a new password", &json!("another-Password-9075"));
     let logs = format!("/integration/v1/patients/audit/logs?token={key}&from=0&to=9999999999999");
     caller.expect(200, caller.get(&logs)).await;
 }
 
 /// An application is granted access by the patient, and does well and badly.
-async fn an_application(told: &mut Told, data: &Path, url: &str) {
+async fn an_application(reported: &mut Reported, data: &Path, url: &str) {
     let back = "http://127.0.0.1:7777/back";
     let create = ["create-oauth-client", "--name", "Diary", "--redirect-uri", back];
     let client = admin(data, &[&create[..], &["--privacy-policy-url", "https://diary.example/privacy"]].concat());
-    let secret = told.note("a client secret", &client["client_secret"]);
+    let secret = reported.note("a client secret", &client["client_secret"]);
     let id = client["client_id"].as_str().unwrap();
     let http = Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
     let authorize = format!("{url}/health/oauth/authorize");
-    let state = told.note("a state", &json!("state-of-the-diary"));
+    let state = reported.note("a state", &json!("state-of-the-diary"));
     let query = [("response_type", "code"), ("client_id", id), ("redirect_uri", back), ("state", state.as_str())];
     let page = http.get(&authorize).query(&query).send().await.unwrap();
     let cookie = page.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
-    told.note("a cookie", &json!(cookie.split_once('=').unwrap().1));
+    reported.note("a cookie", &json!(cookie.split_once('=').unwrap().1));
     let ticket = |page: &str| {
         let (_, rest) = page.split_once("name=\"ticket\" value=\"").unwrap();
         rest.split_once('"').unwrap().0.to_owned()
@@ -195,16 +195,16 @@ async fn an_application(told: &mut Told, data: &Path, url: &str) {
     let submit = async |fields: &[(&str, &str)]| {
         http.post(&authorize).header("cookie", &cookie).form(fields).send().await.unwrap()
     };
-    let login = told.note("a ticket", &json!(ticket(&page.text().await.unwrap())));
+    let login = reported.note("a ticket", &json!(ticket(&page.text().await.unwrap())));
     let wrong =
         [("ticket", login.as_str()), ("action", "login"), ("name", PATIENT_EMAIL), ("password", WRONG_PASSWORD)];
     assert_eq!(submit(&wrong).await.status(), 403);
     let right = [&wrong[..3], &[("password", PATIENT_PASSWORD)]].concat();
-    let consent = told.note("a ticket", &json!(ticket(&submit(&right).await.text().await.unwrap())));
+    let consent = reported.note("a ticket", &json!(ticket(&submit(&right).await.text().await.unwrap())));
     let answer = submit(&[("ticket", consent.as_str()), ("action", "allow")]).await;
     let answered = answer.headers()["location"].to_str().unwrap().to_owned();
     let code = answered.split(['?', '&']).find_map(|part| part.strip_prefix("code=")).unwrap();
-    let code = told.note("a code", &json!(code));
+    let code = reported.note("a code", &json!(code));
     let token = async |fields: &[(&str, &str)], status: u16| {
         let request = http.post(format!("{url}/health/oauth/token")).basic_auth(id, Some(&secret)).form(fields);
         let answer = request.send().await.unwrap();
@@ -213,25 +213,25 @@ async fn an_application(told: &mut Told, data: &Path, url: &str) {
     };
     let redeem = [("grant_type", "authorization_code"), ("code", code.as_str()), ("redirect_uri", back)];
     let tokens = token(&redeem, 200).await;
-    told.note("an access token", &tokens["access_token"]);
-    let refresh = told.note("a refresh token", &tokens["refresh_token"]);
+    reported.note("an access token", &tokens["access_token"]);
+    let refresh = reported.note("a refresh token", &tokens["refresh_token"]);
     let fields = [("grant_type", "refresh_token"), ("refresh_token", refresh.as_str())];
     let next = token(&fields, 200).await;
-    told.note("a refresh token", &next["refresh_token"]);
+    reported.note("a refresh token", &next["refresh_token"]);
     // Used twice, both of them: the service warns of it.
     token(&fields, 400).await;
     token(&redeem, 400).await;
 }
 
 /// Sends samples, well and badly.
-async fn samples(told: &mut Told, caller: &Caller<'_>, key: &str, uuid: &str, health: &str) {
+async fn samples(reported: &mut Reported, caller: &Caller<'_>, key: &str, uuid: &str, health: &str) {
     let sync = |body: &Value| caller.post("/health/v1/sync", body).bearer_auth(health);
     let good = json!({
         "device": {"serial_number": "bracelet-of-Oxenbury"},
         "data": {"tests": [{"timestamp": 1_763_600_000_000_i64, "test_type": "heart_rate", "value": 61,
             "note": "fell on the stairs"}]}
     });
-    told.note("a serial number", &json!("bracelet-of-Oxenbury"));
+    reported.note("a serial number", &json!("bracelet-of-Oxenbury"));
     caller.expect(200, sync(&good)).await;
     caller.expect(422, sync(&json!({"data": {"tests": {"thaddeus-was-here": 1}}}))).await;
     caller.expect(422, sync(&json!({"time_zone": "thaddeus-was-here", "data": {}}))).await;

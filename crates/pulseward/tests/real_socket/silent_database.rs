@@ -29,7 +29,7 @@ const LONGEST: Duration = Duration::from_secs(20);
 /// Ten times what is promised of scores.
 const LONGEST_STANDSTILL: Duration = Duration::from_secs(50);
 /// An app gives up long after that.
-const PATIENCE: Duration = Duration::from_mins(1);
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// What a phone was answered so far.
@@ -57,7 +57,7 @@ async fn send_until(
         let time_ms = BEGIN_MS + answers.stored.load(Ordering::SeqCst) * 1000;
         let body = json!({"data": {"activity": {"timestamp": [time_ms], "bpm": [60]}}});
         let begun = Instant::now();
-        let answer = researcher.try_sync(&patient, &body, PATIENCE).await.expect("an answer");
+        let answer = researcher.try_sync(&patient, &body, LONGEST_WAIT).await.expect("an answer");
         took.add(begun);
         match answer {
             (200, _) => drop(answers.stored.fetch_add(1, Ordering::SeqCst)),
@@ -78,7 +78,7 @@ async fn until_each(phones: &[Phone], what: &str, holds: impl Fn(usize, &Answers
     let begun = Instant::now();
     while !phones.iter().enumerate().all(|(at, phone)| holds(at, &phone.answers)) {
         let answers: Vec<&Answers> = phones.iter().map(|phone| &*phone.answers).collect();
-        assert!(begun.elapsed() < PATIENCE, "not every phone was {what}: {answers:?}");
+        assert!(begun.elapsed() < LONGEST_WAIT, "not every phone was {what}: {answers:?}");
         tokio::time::sleep(PAUSE).await;
     }
 }
@@ -88,7 +88,7 @@ async fn ask_during_outage(researcher: &Researcher, phones: &[Phone]) -> Meanwhi
     let (outage, mut meanwhile) = (Instant::now(), Meanwhile::default());
     let was_refused = |phone: &Phone| phone.answers.refused.load(Ordering::SeqCst) > 0;
     while outage.elapsed() < OUTAGE || !phones.iter().all(was_refused) {
-        assert!(outage.elapsed() < PATIENCE, "a phone was not refused");
+        assert!(outage.elapsed() < LONGEST_WAIT, "a phone was not refused");
         meanwhile.ask_readiness(researcher, 503).await;
         let begun = Instant::now();
         let (status, _) = researcher.get(&format!("/integration/v1/groups/{}/patients", researcher.group), None).await;
@@ -234,7 +234,7 @@ async fn frozen_node_stops_no_other() {
         let time_ms = BEGIN_MS + (9_000 + number) * 1000;
         let body: Value = json!({"data": {"activity": {"timestamp": [time_ms], "bpm": [70]}}});
         let begun = Instant::now();
-        let status = at_other.try_sync(patient, &body, PATIENCE).await.expect("an answer").0;
+        let status = at_other.try_sync(patient, &body, LONGEST_WAIT).await.expect("an answer").0;
         took.add(begun);
         status
     };

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-use super::folds::enrol;
+use super::derivations::enrol;
 use super::{Stores, activity_row, on_both_engines};
 use crate::backup::{
     Database, DatabaseCopy, FillTarget, copy_databases, fill, has_mark, look_at, named_objects, remove_mark,

@@ -5,7 +5,7 @@ use vitals::derivation::Output;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::{LocalDay, SECOND_US, ZoneRuns};
 
-use super::folds::{claim_of, enrol, nothing, section, slots};
+use super::derivations::{claim_of, enrol, nothing, section, slots};
 use super::{Stores, activity_row, on_both_engines};
 use crate::error::Result;
 use crate::health::{Counts, DamageTarget, Walk, WalkPosition};

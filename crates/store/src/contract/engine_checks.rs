@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::FileExt as _;
 
-use super::folds::enrol;
+use super::derivations::enrol;
 use super::{Stores, activity_row};
 use crate::Sync;
 use crate::engine::Address;

@@ -74,16 +74,16 @@ async fn a_person_goes_and_their_entries_stay_without_details(stores: Stores) {
     let erasure = users.erasure(&PatientId::new("uuid-grace")).await.expect("an answer").expect("an erasure");
     assert_eq!((erasure.erased_ms, erasure.counts["persons"], erasure.counts["audit_details"]), (50, 1, 1));
 
-    let owed = users.messages_of(&PatientId::new("uuid-grace")).await.expect("a list");
-    assert_eq!(owed.iter().map(|owed| owed.created_ms).collect::<Vec<_>>(), [6, 50]);
-    for owed in &owed {
-        assert!(matches!(owed.change, HealthChange::ErasePatient { .. }));
-        assert!(owed.entries.iter().all(|entry| entry.details.is_none()));
+    let undelivered = users.messages_of(&PatientId::new("uuid-grace")).await.expect("a list");
+    assert_eq!(undelivered.iter().map(|undelivered| undelivered.created_ms).collect::<Vec<_>>(), [6, 50]);
+    for undelivered in &undelivered {
+        assert!(matches!(undelivered.change, HealthChange::ErasePatient { .. }));
+        assert!(undelivered.entries.iter().all(|entry| entry.details.is_none()));
     }
     assert_eq!(users.erasures_to_overwrite().await.expect("a list").count(), 0, "it is still undelivered");
-    assert!(users.complete(&owed[0].key, audit(vec![entry("e2")], 51)).await.expect("an answer"));
+    assert!(users.complete(&undelivered[0].key, audit(vec![entry("e2")], 51)).await.expect("an answer"));
     assert_eq!(users.erasures_to_overwrite().await.expect("a list").count(), 0, "the erasure itself is");
-    assert!(users.complete(&owed[1].key, audit(Vec::new(), 52)).await.expect("an answer"));
+    assert!(users.complete(&undelivered[1].key, audit(Vec::new(), 52)).await.expect("an answer"));
 
     let query = crate::AuditQuery {
         appears: AccountId::new("uuid-grace"),

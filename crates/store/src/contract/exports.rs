@@ -159,9 +159,9 @@ async fn export_of_a_job_without_a_patient_still_says_that_it_has_ended(stores: 
             health.give_export_up(&lease, "too bad", 3_000).await
         };
         assert!(ended.expect("an answer"));
-        let told = health.events().after(&patient, 0, 99).await.expect("a list");
-        assert_eq!(told.len(), before + 1, "{number}");
-        assert_eq!(told[before].event_type, EventType::ExportFinished);
+        let reported = health.events().after(&patient, 0, 99).await.expect("a list");
+        assert_eq!(reported.len(), before + 1, "{number}");
+        assert_eq!(reported[before].event_type, EventType::ExportFinished);
     }
 }
 

@@ -139,15 +139,15 @@ async fn settings_follow_the_groups_of_a_patient(stores: Stores) {
         .detach_patient(&GroupCode::new("AAAAA"), &PatientId::new("uuid-grace"), goals(6), readers_end("r"))
         .await
         .expect("detached");
-    let owed = users.messages_of(&PatientId::new("uuid-grace")).await.expect("a list");
-    let settings = owed.iter().filter_map(|owed| match &owed.change {
+    let undelivered = users.messages_of(&PatientId::new("uuid-grace")).await.expect("a list");
+    let settings = undelivered.iter().filter_map(|undelivered| match &undelivered.change {
         HealthChange::SetSettings { values, at_ms, .. } => Some((*at_ms, values["goal"].clone())),
         _ => None,
     });
     let expected = [(2, json!(1)), (3, json!(3)), (4, json!(3)), (5, json!(3)), (6, json!(5))];
     assert_eq!(settings.collect::<Vec<_>>(), expected);
     // Events of the same patient lie between them.
-    assert_eq!(owed.iter().map(|owed| owed.key.sequence).collect::<Vec<_>>(), [2, 3, 5, 6, 8, 9]);
+    assert_eq!(undelivered.iter().map(|undelivered| undelivered.key.sequence).collect::<Vec<_>>(), [2, 3, 5, 6, 8, 9]);
 
     // Making them leaves a row for each time at which the value changed.
     let put = HealthChange::PutPatient {
@@ -158,8 +158,8 @@ async fn settings_follow_the_groups_of_a_patient(stores: Stores) {
         at_ms: 1,
     };
     stores.health.apply(put).await.expect("made");
-    for owed in owed.iter().chain(&owed) {
-        stores.health.apply_numbered(owed.change.clone(), owed.key.sequence).await.expect("made");
+    for undelivered in undelivered.iter().chain(&undelivered) {
+        stores.health.apply_numbered(undelivered.change.clone(), undelivered.key.sequence).await.expect("made");
     }
     let rows = stores.health.patient_settings(&PatientId::new("uuid-grace")).await.expect("a list");
     let rows: Vec<_> = rows.into_iter().map(|row| (row.valid_from_ms, row.body)).collect();

@@ -77,10 +77,10 @@ async fn lowest_beat_stops_when_a_node_has_died(stores: Stores) {
     }
     assert!(lowest.is_sorted_by(|before, after| before < after), "both live: {lowest:?}");
     beat(&stores, "a").await.expect("a view");
-    let stands = beat(&stores, "a").await.expect("a view").lowest_beat;
-    assert_eq!(beat(&stores, "a").await.expect("a view").lowest_beat, stands);
+    let lowest = beat(&stores, "a").await.expect("a view").lowest_beat;
+    assert_eq!(beat(&stores, "a").await.expect("a view").lowest_beat, lowest);
     let beats = stores.health.beats().await.expect("a list");
-    assert!(beats.contains(&(NodeId::new("b"), stands)), "{beats:?}");
+    assert!(beats.contains(&(NodeId::new("b"), lowest)), "{beats:?}");
 }
 
 async fn leases_of_a_dead_node_end_at_once(stores: Stores) {

@@ -97,25 +97,25 @@ async fn a_consent_ends_with_client_password_and_withdrawal(stores: Stores) {
     let give = async |id: &str, client: &str, hash: &str| {
         stores.users.add_consent(consent(id, client), hash).await.expect("an answer")
     };
-    let stands = async |id: &str| stores.users.consent_stands(&ConsentId::new(id)).await.expect("an answer");
+    let is_in_force = async |id: &str| stores.users.consent_is_in_force(&ConsentId::new(id)).await.expect("an answer");
     assert!(!give("g0", "c1", "another hash").await);
-    assert!(!stands("g0").await);
+    assert!(!is_in_force("g0").await);
     for (id, client) in [("g1", "c1"), ("g2", "c1"), ("g3", "c2")] {
-        assert!(give(id, client, "hash").await && stands(id).await, "{id}");
+        assert!(give(id, client, "hash").await && is_in_force(id).await, "{id}");
     }
     let expected = [consent("g1", "c1"), consent("g2", "c1"), consent("g3", "c2")];
     assert_eq!(stores.users.consents_of(&PatientId::new("uuid-grace")).await.expect("a list"), expected);
 
     assert!(stores.users.end_consent(&ConsentId::new("g1"), 20, message("i3", 0)).await.expect("an answer"));
     assert!(!stores.users.end_consent(&ConsentId::new("g1"), 20, message("i4", 0)).await.expect("an answer"));
-    assert!(!stands("g1").await && stands("g2").await);
+    assert!(!is_in_force("g1").await && is_in_force("g2").await);
     stores.users.remove_oauth_client(&ClientId::new("c1"), 21, message("i5", 0)).await.expect("an answer");
-    assert!(!stands("g2").await && stands("g3").await);
+    assert!(!is_in_force("g2").await && is_in_force("g3").await);
     assert!(!give("g4", "c1", "hash").await);
     let set =
         stores.users.set_patient_password(&PatientId::new("uuid-grace"), staff_password(22), message("i6", 0)).await;
     assert!(set.expect("an answer"));
-    assert!(!stands("g3").await);
+    assert!(!is_in_force("g3").await);
     assert!(stores.users.consents_of(&PatientId::new("uuid-grace")).await.expect("a list").is_empty());
 }
 

@@ -245,12 +245,12 @@ async fn an_email_wanted_by_two_at_once_goes_to_one(stores: Stores) {
 async fn what_is_sealed_is_returned(stores: Stores) {
     with_ada_in(&stores, &[]).await;
     let (users, health) = (&stores.users, &stores.health);
-    let told =
+    let reported =
         async || (users.holds_sealed().await.expect("an answer"), health.holds_sealed().await.expect("an answer"));
-    assert_eq!(told().await, (false, false));
+    assert_eq!(reported().await, (false, false));
     let ada = AccountId::new("uuid-ada");
     assert!(users.put_totp(&ada, vec![1]).await.expect("an answer"));
-    assert_eq!(told().await, (true, false), "a second factor");
+    assert_eq!(reported().await, (true, false), "a second factor");
     assert!(users.remove_totp(&ada).await.expect("an answer"));
     let key = |retired_ms| SigningKey {
         kid: "k".to_owned(),
@@ -260,9 +260,9 @@ async fn what_is_sealed_is_returned(stores: Stores) {
         retired_ms,
     };
     health.rotate_signing_key(key(Some(2))).await.expect("a key");
-    assert_eq!(told().await, (false, true));
+    assert_eq!(reported().await, (false, true));
     users.rotate_signing_key(key(None)).await.expect("a key");
-    assert_eq!(told().await, (true, true));
+    assert_eq!(reported().await, (true, true));
 }
 
 async fn access_follows_membership(stores: Stores) {

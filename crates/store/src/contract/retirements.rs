@@ -5,7 +5,7 @@ use vitals::registry::DataType;
 use vitals::summary::Section;
 use vitals::zone::{LocalDay, WINDOW_US};
 
-use super::folds::{claim_of, enrol, nothing, section, slots};
+use super::derivations::{claim_of, enrol, nothing, section, slots};
 use super::{Stores, activity_row, on_both_engines};
 use crate::ids::{NodeId, PatientId};
 use crate::{Claim, CommitOutcome, DerivationCommit, DueRange, Failures, InputRange, JobFailure, Retirement, Sync};

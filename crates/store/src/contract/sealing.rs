@@ -5,7 +5,7 @@ use std::time::Duration;
 use vitals::block::Block;
 use vitals::registry::DataType;
 
-use super::folds::enrol;
+use super::derivations::enrol;
 use super::{Stores, activity_row, on_both_engines};
 use crate::engine::Address;
 use crate::ids::PatientId;

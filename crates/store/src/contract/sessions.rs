@@ -180,16 +180,20 @@ async fn a_login_ends_once_and_as_a_whole(stores: Stores) {
     assert!(stores.users.end_login(&FamilyId::new("s1"), 20, message("i2", 0)).await.expect("an answer"));
     assert!(!stores.users.end_login(&FamilyId::new("s1"), 21, message("i3", 0)).await.expect("an answer"));
     assert_eq!((ended_ms(&stores, "s1").await, ended_ms(&stores, "s2").await), (Some(20), Some(20)));
-    let owed = stores.users.events().undelivered(0, None).await.expect("a list");
-    assert_eq!(owed, [crate::events::MessageKey::of_id(&MessageId::new("i2"))]);
+    let undelivered = stores.users.events().undelivered(0, None).await.expect("a list");
+    assert_eq!(undelivered, [crate::events::MessageKey::of_id(&MessageId::new("i2"))]);
 }
 
 async fn a_token_is_refreshed_and_its_reuse_ends_the_family(stores: Stores) {
     stores.users.add_account(account("ada")).await.expect("an account");
     assert!(begin(&stores, session("s1", "uuid-ada")).await);
     let refresh = async |old: &str, new: &str, now_ms: i64| {
-        let owed = message(&format!("i-{new}"), 0);
-        stores.users.refresh_session(&SessionId::new(old), successor(new, now_ms), 60, owed).await.expect("an answer")
+        let undelivered = message(&format!("i-{new}"), 0);
+        stores
+            .users
+            .refresh_session(&SessionId::new(old), successor(new, now_ms), 60, undelivered)
+            .await
+            .expect("an answer")
     };
     let Refreshed::Done(second) = refresh("s1", "s2", 100).await else { panic!("not refreshed") };
     let expected = Session {

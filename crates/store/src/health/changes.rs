@@ -177,7 +177,7 @@ impl HealthChange {
 }
 
 sql! {
-    /// Also holds the patient, so that their syncs and folds wait for what follows.
+    /// Also holds the patient, so that their syncs and derivations wait for what follows.
     TAKE_NUMBER = "UPDATE patient SET changes = $2 WHERE uuid = $1 AND changes < $2";
     HOLD = "UPDATE patient SET changes = changes WHERE uuid = $1";
     END_OF_PATIENT = "UPDATE session SET ended_ms = $2 WHERE patient = $1 AND ended_ms IS NULL";

@@ -1,7 +1,7 @@
-//! Who folds a patient: a lease with a token that shows an owner whether it is still its own.
+//! Who derives a patient: a lease with a token that shows an owner whether it is still its own.
 //!
 //! A patient is due while a mark of theirs is ready. Claiming raises the token and holds the lease; a commit that
-//! comes with an older token changes nothing. A worker that dies leaves a lease that runs out. A failed fold is put off
+//! comes with an older token changes nothing. A worker that dies leaves a lease that runs out. A failed derivation is put off
 //! by leaving the lease until the time to try again.
 
 use boxed_futures::boxed_futures;
@@ -66,7 +66,7 @@ sql! {
         last_us = CASE WHEN excluded.last_us > due.last_us THEN excluded.last_us ELSE due.last_us END";
 }
 
-/// The right to fold a patient until the lease runs out.
+/// The right to derive a patient until the lease runs out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// Patient.
@@ -101,7 +101,7 @@ pub struct DueRange {
     pub first_us: i64,
     /// Last row, µs.
     pub last_us: i64,
-    /// Time at which it may be folded, ms.
+    /// Time at which it may be derived, ms.
     pub ready_ms: i64,
 }
 
@@ -127,7 +127,7 @@ impl HealthDb {
         Ok(held.into_iter().map(claim).collect())
     }
 
-    /// Returns how many patients have something due, whether or not somebody folds them.
+    /// Returns how many patients have something due, whether or not somebody derives them.
     pub async fn count_due(&self, now_ms: i64) -> Result<u64> {
         let count: Option<i64> =
             self.db.read(async move |tx| tx.query_opt(COUNT_READY, &[&now_ms], |row| row.get(0)).await).await?;
@@ -182,7 +182,7 @@ impl HealthDb {
         self.db.with_deadlines_of(Work::Batch).write(params).await.map(drop)
     }
 
-    /// Puts a fold off until a time, or gives the patient back at once with a time past.
+    /// Puts a derivation off until a time, or gives the patient back at once with a time past.
     pub async fn hold_claim(&self, claim: Claim, until_ms: i64) -> Result<()> {
         // With the token: a node that claimed since must not find its lease ended by the one that lost it.
         let owner = claim.patient.clone();

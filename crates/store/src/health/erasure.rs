@@ -1,6 +1,6 @@
 //! The end of a patient's data: rows first, then objects.
 //!
-//! One transaction removes all rows of the patient and leaves a mark, so that nothing comes back: a sync, a fold and a
+//! One transaction removes all rows of the patient and leaves a mark, so that nothing comes back: a sync, a derivation and a
 //! session need the patient's row, a sealing needs its chunks, and a late change finds the mark. It also notes in which
 //! periods the patient may have objects. These are then deleted by looking into the folders of those periods, not by
 //! the catalog, because a sealing that was killed leaves objects that no row names. One that is under way may still be

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
 use boxed_futures::boxed_futures;
-use vitals::merge::overlay;
+use vitals::merge::last_write_wins;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::SECOND_US;
 
@@ -141,7 +141,7 @@ async fn merge_channel(tx: &Tx<'_>, patient: &PatientId, hour: Hour, arrived: &[
     };
     // Nothing is merged where one is damaged: its bytes stay as they are, and are found.
     let blocks = arrived.iter().map(|chunk| chunk.rows(patient)).collect::<Result<Vec<_>>>()?;
-    let block = overlay(&blocks.iter().collect::<Vec<_>>());
+    let block = last_write_wins(&blocks.iter().collect::<Vec<_>>());
     // What is too large for one payload stays as it is.
     let Ok(merged) = Prepared::of(block) else { return Ok(()) };
     for StoredChunk { key, .. } in arrived {

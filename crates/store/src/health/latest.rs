@@ -1,6 +1,6 @@
 //! The newest valid values of a patient, kept in the transaction that stores the samples.
 //!
-//! A newer arrival updates them in place. When the row that a value came from is replaced, the fold computes them
+//! A newer arrival updates them in place. When the row that a value came from is replaced, the derivation computes them
 //! again from the rows.
 
 use boxed_futures::boxed_futures;

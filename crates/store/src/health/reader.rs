@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use boxed_futures::boxed_futures;
 use vitals::block::Block;
-use vitals::merge::overlay;
+use vitals::merge::last_write_wins;
 use vitals::registry::{Channel, DataType};
 
 use super::db::HealthDb;
@@ -51,5 +51,5 @@ pub(crate) fn merge(arrived: Vec<Block>, from_us: i64, to_us: i64) -> Vec<Block>
             channels.entry(clipped.channel).or_default().push(clipped);
         }
     }
-    channels.into_values().map(|blocks| overlay(&blocks.iter().collect::<Vec<_>>())).collect()
+    channels.into_values().map(|blocks| last_write_wins(&blocks.iter().collect::<Vec<_>>())).collect()
 }

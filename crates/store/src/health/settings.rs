@@ -109,7 +109,7 @@ pub(super) struct FieldChange<'change> {
 /// Sets fields of a setting from a time on, and marks due what was measured since. Doing it twice is doing it once.
 pub(super) async fn set_fields(tx: &Tx<'_>, patient: &PatientId, change: FieldChange<'_>, at_ms: i64) -> Result<()> {
     let FieldChange { name, valid_from_ms, fields } = change;
-    // Syncs of the patient wait, or are done: their rows are either marked here or folded with what is set here.
+    // Syncs of the patient wait, or are done: their rows are either marked here or derived with what is set here.
     tx.execute(HOLD, &[&patient, &at_ms]).await?;
     let unreadable = |error: serde_json::Error| StoreError::Damaged(format!("setting: {error}"));
     let read = |row: &Row<'_>| read_setting(patient, &mut Columns::of(row));

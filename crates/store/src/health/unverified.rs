@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use boxed_futures::boxed_futures;
 use serde_json::json;
 use vitals::block::Block;
-use vitals::merge::{in_time_order, overlay, with_exact_times};
+use vitals::merge::{in_time_order, last_write_wins, with_exact_times};
 use vitals::registry::DataType;
 
 use super::chunk_counts::{self, quarters_of};
@@ -203,7 +203,7 @@ fn stored_around(arrived: &[Block], block: &Block) -> Block {
     if clipped.is_empty() {
         return Block::empty(block.data_type, block.channel);
     }
-    overlay(&clipped.iter().collect::<Vec<_>>())
+    last_write_wins(&clipped.iter().collect::<Vec<_>>())
 }
 
 impl Settled {

@@ -109,8 +109,8 @@ pub fn file_properties(data_type: DataType, patient: &PatientId, order: RowOrder
 
 /// Returns the columns that accompany a signal.
 fn companions(data_type: DataType) -> impl Iterator<Item = &'static str> {
-    let beside = data_type.columns().iter().filter(|column| !column.is_signal);
-    beside.map(|column| column.name).chain([ZONE])
+    let others = data_type.columns().iter().filter(|column| !column.is_signal);
+    others.map(|column| column.name).chain([ZONE])
 }
 
 fn float_columns(data_type: DataType) -> impl Iterator<Item = &'static str> {

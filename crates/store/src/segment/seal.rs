@@ -73,8 +73,8 @@ impl HealthDb {
         if let Err(error) = self.write_period(&mut writer, unsealed, segment.as_ref(), &chunks).await {
             writer.abort().await?;
             // The object of an erased patient goes after its row, and so may be named and then gone.
-            let stands = self.generation_now(unsealed).await? == expected_generation;
-            return Err(if stands { error } else { StoreError::LeaseLost });
+            let is_current = self.generation_now(unsealed).await? == expected_generation;
+            return Err(if is_current { error } else { StoreError::LeaseLost });
         }
         let Some(object) = writer.finish().await? else { return Ok(Sealed::default()) };
         let sealed = Sealed { segments: 1, rows: object.rows, bytes: object.bytes };

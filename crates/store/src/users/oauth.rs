@@ -63,7 +63,7 @@ sql! {
     /// Makes a removal of the client wait for the end of this transaction.
     HOLD = "UPDATE oauth_client SET removed_ms = removed_ms WHERE id = $1 AND removed_ms IS NULL";
     GIVE = concat!("INSERT INTO oauth_consent (", consent_columns!(), ") VALUES ($1, $2, $3, $4, $5)");
-    STANDS = "SELECT c.id FROM oauth_consent c JOIN oauth_client k ON k.id = c.client
+    IS_IN_FORCE = "SELECT c.id FROM oauth_consent c JOIN oauth_client k ON k.id = c.client
         WHERE c.id = $1 AND c.ended_ms IS NULL AND k.removed_ms IS NULL";
     GIVEN = concat!("SELECT ", consent_columns!(), " FROM oauth_consent
         WHERE patient = $1 AND ended_ms IS NULL ORDER BY given_ms, id");
@@ -160,10 +160,12 @@ impl UsersDb {
     }
 
     /// Returns whether a consent still holds.
-    pub async fn consent_stands(&self, id: &ConsentId) -> Result<bool> {
+    pub async fn consent_is_in_force(&self, id: &ConsentId) -> Result<bool> {
         let id = id.clone();
-        let found =
-            self.db.read(async move |tx| tx.query_opt(STANDS, &[&id], |row| row.get::<ConsentId>(0)).await).await?;
+        let found = self
+            .db
+            .read(async move |tx| tx.query_opt(IS_IN_FORCE, &[&id], |row| row.get::<ConsentId>(0)).await)
+            .await?;
         Ok(found.is_some())
     }
 

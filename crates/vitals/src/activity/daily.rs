@@ -85,9 +85,9 @@ mod tests {
     fn speed_comes_before_steps() {
         let walk = ActivityRow { speed_dm_per_s: Some(14.0), ..row(0, 100) };
         assert_eq!(distance_m(&[walk], None, Sex::Other), Some(84.0));
-        let stood = ActivityRow { speed_dm_per_s: Some(0.0), ..row(0, 100) };
+        let still = ActivityRow { speed_dm_per_s: Some(0.0), ..row(0, 100) };
         for (row, sex, expected) in
-            [(row(0, 100), Sex::Male, 74.7), (row(0, 100), Sex::Female, 74.34), (stood, Sex::Male, 74.7)]
+            [(row(0, 100), Sex::Male, 74.7), (row(0, 100), Sex::Female, 74.34), (still, Sex::Male, 74.7)]
         {
             let metres = distance_m(&[row], Some(180.0), sex).unwrap();
             assert!((metres - expected).abs() < 1e-9);

@@ -73,11 +73,11 @@ fn cosen(pairs: &[(f64, f64)], mean_ms: f64) -> Option<f64> {
 /// with their successors.
 fn matches(pairs: &[(f64, f64)], tolerance_ms: f64) -> (u32, u32) {
     // Two plain lists, so that the inner loop compares several pairs at once.
-    let (firsts, seconds): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    let (first_occurrences, seconds): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     let (mut first_matches, mut both_match) = (0, 0);
     for i in 0..pairs.len() {
-        for (first, second) in firsts[i + 1..].iter().zip(&seconds[i + 1..]) {
-            let first_near = (first - firsts[i]).abs() <= tolerance_ms;
+        for (first, second) in first_occurrences[i + 1..].iter().zip(&seconds[i + 1..]) {
+            let first_near = (first - first_occurrences[i]).abs() <= tolerance_ms;
             let second_near = (second - seconds[i]).abs() <= tolerance_ms;
             first_matches += u32::from(first_near);
             both_match += u32::from(first_near & second_near);

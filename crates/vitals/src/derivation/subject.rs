@@ -191,9 +191,9 @@ mod tests {
     fn a_weight_holds_from_its_time_on_and_the_first_one_before_it() {
         let day = LocalDay::parse("2025-11-20").unwrap();
         let noon_ms = i64::from(day.0) * 86_400_000 + 43_200_000;
-        let told = Profile { weight_kg: Some(77.5), ..Profile::default() };
+        let reported = Profile { weight_kg: Some(77.5), ..Profile::default() };
         let weight_on = |settings: &[Setting], day: i32| {
-            Subject::new(told, "UTC", settings.to_vec()).profile_on(LocalDay(day)).weight_kg
+            Subject::new(reported, "UTC", settings.to_vec()).profile_on(LocalDay(day)).weight_kg
         };
         let settings = [setting(WEIGHT_SETTING, 0, "80.0"), setting(WEIGHT_SETTING, noon_ms, "77.5")];
         assert_eq!([weight_on(&settings, day.0 - 1), weight_on(&settings, day.0)], [Some(80.0), Some(77.5)]);

@@ -74,15 +74,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn overlaid_blocks_hold_the_last_row_of_each_time_with_the_first_zone(blocks in any_blocks()) {
-        let overlaid = overlay(&blocks.iter().collect::<Vec<_>>());
+    fn merged_blocks_hold_the_last_row_of_each_time_with_the_first_zone(blocks in any_blocks()) {
+        let merged = last_write_wins(&blocks.iter().collect::<Vec<_>>());
         let mut model = Model::new();
         for block in &blocks {
             put(&mut model, block);
         }
-        prop_assert!(overlaid.times_us.is_sorted_by(|one, next| one < next));
-        prop_assert_eq!(overlaid.zones.rows() as usize, overlaid.rows());
-        prop_assert_eq!(model_of(&overlaid), model);
+        prop_assert!(merged.times_us.is_sorted_by(|one, next| one < next));
+        prop_assert_eq!(merged.zones.rows() as usize, merged.rows());
+        prop_assert_eq!(model_of(&merged), model);
     }
 
     /// Segments are merged in steps, whichever come first: all at once or in any grouping must be the same.
@@ -90,11 +90,11 @@ proptest! {
     fn overlaying_in_steps_is_overlaying_at_once(blocks in any_blocks(), cut in 0_usize..6) {
         let all: Vec<&Block> = blocks.iter().collect();
         let (early, late) = all.split_at(cut.min(all.len()));
-        let at_once = overlay(&all);
+        let at_once = last_write_wins(&all);
         if !early.is_empty() && !late.is_empty() {
-            prop_assert_eq!(model_of(&overlay(&[&overlay(early), &overlay(late)])), model_of(&at_once));
+            prop_assert_eq!(model_of(&last_write_wins(&[&last_write_wins(early), &last_write_wins(late)])), model_of(&at_once));
         }
-        prop_assert_eq!(model_of(&overlay(&[&at_once, &at_once])), model_of(&at_once));
+        prop_assert_eq!(model_of(&last_write_wins(&[&at_once, &at_once])), model_of(&at_once));
     }
 
     #[test]
@@ -110,10 +110,10 @@ proptest! {
         let lost = |time_us: &i64| before.get(time_us).map_or(0, |known| lost(&known.0, &sent[time_us].0));
         prop_assert_eq!(admission.columns_removed, sent.keys().map(lost).sum::<u64>());
 
-        let novel = model_of(&admission.novel);
+        let new_rows = model_of(&admission.new_rows);
         let expected: Vec<i64> = sent.keys().copied().filter(|time_us| is_same(time_us) != Some(true)).collect();
-        prop_assert_eq!(novel.keys().copied().collect::<Vec<_>>(), expected);
-        for (replaces, (time_us, (row, zone))) in admission.replaces.iter().zip(&novel) {
+        prop_assert_eq!(new_rows.keys().copied().collect::<Vec<_>>(), expected);
+        for (replaces, (time_us, (row, zone))) in admission.replaces.iter().zip(&new_rows) {
             prop_assert_eq!(*replaces, before.contains_key(time_us));
             prop_assert_eq!(row, &sent[time_us].0);
             prop_assert_eq!(zone, before.get(time_us).map_or(&sent[time_us].1, |known| &known.1));
@@ -124,10 +124,10 @@ proptest! {
     fn what_was_admitted_once_is_a_duplicate_the_second_time((stored, incoming) in any_stored_and_incoming()) {
         let none = Block::empty(stored.data_type, stored.channel);
         let first = admit(&stored, incoming.clone(), &none);
-        let after = overlay(&[&stored, &first.novel]);
+        let after = last_write_wins(&[&stored, &first.new_rows]);
         let second = admit(&after, incoming.clone(), &none);
         prop_assert_eq!((second.stored(), second.replaced, second.duplicate), (0, 0, incoming.rows() as u64));
-        prop_assert!(second.novel.is_empty());
+        prop_assert!(second.new_rows.is_empty());
     }
 
     /// Rows of a sync in any order, some times several times: the last copy of each time stays.
@@ -155,10 +155,10 @@ proptest! {
         prop_assert_eq!(model_of(&ordered.block), model);
         prop_assert_eq!((ordered.duplicate, ordered.replaced, ordered.columns_removed), (repeats, changes, removed));
         let several = last.keys().filter(|time_us| times[..shuffled.rows()].iter().filter(|one| one == time_us).count() > 1);
-        prop_assert_eq!(&ordered.firsts.times_us, &several.copied().collect::<Vec<_>>());
-        for row in 0..ordered.firsts.rows() {
-            let first = first_of(&ordered.firsts.times_us[row]).unwrap();
-            prop_assert_eq!(row_of(&ordered.firsts, row), row_of(&shuffled, first));
+        prop_assert_eq!(&ordered.first_occurrences.times_us, &several.copied().collect::<Vec<_>>());
+        for row in 0..ordered.first_occurrences.rows() {
+            let first = first_of(&ordered.first_occurrences.times_us[row]).unwrap();
+            prop_assert_eq!(row_of(&ordered.first_occurrences, row), row_of(&shuffled, first));
         }
     }
 
@@ -184,8 +184,8 @@ fn a_sync_of_nothing_changes_nothing() {
     let none = Block::empty(DataType::Activity, Channel::default());
     let admission = admit(&none, none.clone(), &none);
     assert_eq!((admission.stored(), admission.duplicate, admission.replaced), (0, 0, 0));
-    assert!(overlay(&[&none, &none]).is_empty());
+    assert!(last_write_wins(&[&none, &none]).is_empty());
     let ordered = in_time_order(none.clone());
-    assert!(ordered.block.is_empty() && ordered.firsts.is_empty());
+    assert!(ordered.block.is_empty() && ordered.first_occurrences.is_empty());
     assert!(with_exact_times(&none, none.clone()).is_empty());
 }

@@ -23,7 +23,7 @@ fn the_later_arrival_wins_and_the_first_zone_stays() {
     let first = block(&[(10, 60), (20, 61)]);
     let mut second = block(&[(20, 99), (30, 62)]);
     second.zones = ZoneRuns::constant("Europe/Zurich".into(), 2);
-    let both = overlay(&[&first, &second]);
+    let both = last_write_wins(&[&first, &second]);
     assert_eq!(rows(&both), [(10, 60), (20, 99), (30, 62)]);
     assert_eq!(&**both.zone_of(1), "UTC");
     assert_eq!(&**both.zone_of(2), "Europe/Zurich");
@@ -35,9 +35,9 @@ fn a_repeat_is_a_duplicate_until_another_value_has_replaced_it() {
     let b = block(&[(10, 70)]);
     assert_eq!(admit(&a, a.clone(), &none()).duplicate, 1);
     assert_eq!(admit(&a, b.clone(), &none()).replaced, 1);
-    let again = admit(&overlay(&[&a, &b]), a.clone(), &none());
+    let again = admit(&last_write_wins(&[&a, &b]), a.clone(), &none());
     assert_eq!((again.replaced, again.duplicate), (1, 0));
-    assert_eq!(rows(&overlay(&[&a, &b, &again.novel])), [(10, 60)]);
+    assert_eq!(rows(&last_write_wins(&[&a, &b, &again.new_rows])), [(10, 60)]);
 }
 
 #[test]
@@ -70,14 +70,14 @@ proptest! {
             new_rows += admission.stored();
             duplicate += admission.duplicate;
             replaced += admission.replaced;
-            one_by_one = overlay(&[&one_by_one, &admission.novel]);
+            one_by_one = last_write_wins(&[&one_by_one, &admission.new_rows]);
         }
         let ordered = in_time_order(block(&sent));
-        let admission = admit(&stored, ordered.block, &ordered.firsts);
+        let admission = admit(&stored, ordered.block, &ordered.first_occurrences);
         prop_assert_eq!(admission.stored(), new_rows);
         prop_assert_eq!(admission.duplicate + ordered.duplicate, duplicate);
         prop_assert_eq!(admission.replaced + ordered.replaced, replaced);
-        prop_assert_eq!(rows(&overlay(&[&stored, &admission.novel])), rows(&one_by_one));
+        prop_assert_eq!(rows(&last_write_wins(&[&stored, &admission.new_rows])), rows(&one_by_one));
     }
 
     /// Cut, repeated and shuffled syncs of agreeing copies store the same rows, and count each once.
@@ -104,16 +104,16 @@ proptest! {
             let before = if stored.is_empty() {
                 Block::empty(DataType::Activity, Channel::default())
             } else {
-                overlay(&stored.iter().collect::<Vec<_>>())
+                last_write_wins(&stored.iter().collect::<Vec<_>>())
             };
             let admission = admit(&before, part, &none());
             prop_assert_eq!(admission.replaced, 0);
             new_rows += admission.stored();
             seen -= admission.stored() + admission.duplicate;
-            stored.push(admission.novel);
+            stored.push(admission.new_rows);
         }
         prop_assert_eq!(seen, 0);
         prop_assert_eq!(new_rows, all.len() as u64);
-        prop_assert_eq!(rows(&overlay(&stored.iter().collect::<Vec<_>>())), rows(&whole));
+        prop_assert_eq!(rows(&last_write_wins(&stored.iter().collect::<Vec<_>>())), rows(&whole));
     }
 }

@@ -85,7 +85,7 @@ impl Welch {
             segments += 1.0;
         }
         let weight_sum: f64 = self.window.iter().map(|weight| weight * weight).sum();
-        fold_to_one_side(&mut density, length, 1.0 / (rate_hz * weight_sum * segments));
+        to_one_sided(&mut density, length, 1.0 / (rate_hz * weight_sum * segments));
         let all_finite = density.iter().all(|value| value.is_finite());
         all_finite.then_some(Spectrum { step_hz: rate_hz / length as f64, density })
     }
@@ -93,7 +93,7 @@ impl Welch {
 
 /// Scales bins 0 to `length` / 2 and adds to each the equal power of its negative frequency,
 /// which 0 Hz and, for even lengths, the last bin do not have.
-fn fold_to_one_side(density: &mut [f64], length: usize, scale: f64) {
+fn to_one_sided(density: &mut [f64], length: usize, scale: f64) {
     let last = if length.is_multiple_of(2) { length / 2 } else { usize::MAX };
     for (bin, value) in density.iter_mut().enumerate() {
         let sides = if bin == 0 || bin == last { 1.0 } else { 2.0 };

@@ -157,8 +157,8 @@ fn kcal(cell: &ActivityCell, body: Option<&Body>) -> Option<f64> {
             ..ActivityRow::default()
         },
     ];
-    let told = || (cell.energy.count > 0).then(|| calories_kcal(&rows[..1], None)).flatten();
-    calories_kcal(&rows, body).or_else(told)
+    let reported = || (cell.energy.count > 0).then(|| calories_kcal(&rows[..1], None)).flatten();
+    calories_kcal(&rows, body).or_else(reported)
 }
 
 fn body(source: &DaySource<'_>) -> Option<Body> {

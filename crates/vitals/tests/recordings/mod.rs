@@ -11,8 +11,8 @@ use std::path::PathBuf;
 /// Returns the folder of the recordings, or None after saying that the test is skipped.
 #[allow(clippy::disallowed_methods, reason = "the environment says where data lie")]
 pub fn folder() -> Option<PathBuf> {
-    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/real");
-    let folder = std::env::var("PULSEWARD_REAL_DATA").map_or(beside, PathBuf::from);
+    let shared = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/real");
+    let folder = std::env::var("PULSEWARD_REAL_DATA").map_or(shared, PathBuf::from);
     if folder.is_dir() {
         return Some(folder);
     }

@@ -42,13 +42,13 @@ pub(crate) fn read(bytes: &[u8], room: &Room) -> Result<SyncBody, BodyError> {
     let bytes = without_mark(bytes);
     let before = room.used();
     match read_numbers(bytes, room) {
-        Err(BodyError::Syntax(told)) => {
+        Err(BodyError::Syntax(reported)) => {
             // What was read has been dropped, and the body may be copied.
             room.hold_exactly(before)?;
             room.take(bytes.len())?;
             match with_f64_numbers(bytes) {
                 Some(changed) => read_numbers(&changed, room),
-                None => Err(BodyError::Syntax(told)),
+                None => Err(BodyError::Syntax(reported)),
             }
         }
         read => read,

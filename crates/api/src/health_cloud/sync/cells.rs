@@ -371,12 +371,12 @@ mod tests {
                 let seed =
                     FieldSeed { column, at: ColumnPlace { data_type, name: column.name, place: &place, rows: None } };
                 let whole = seed.whole_numbers::<serde_json::Error>(&text);
-                let (Ok(Some(Field::Each { cells, faults })), Ok(Field::Each { cells: parsed, faults: told })) =
+                let (Ok(Some(Field::Each { cells, faults })), Ok(Field::Each { cells: parsed, faults: reported })) =
                     (whole, seed.read_alone(&text))
                 else {
                     panic!("{} is an array", column.name);
                 };
-                assert_eq!((cells, faults), (parsed, told), "{} of {}", column.name, data_type.name());
+                assert_eq!((cells, faults), (parsed, reported), "{} of {}", column.name, data_type.name());
                 compared += 1;
             }
         }

@@ -1,4 +1,4 @@
-//! Any order, repetition and splitting of syncs, with folds between them, gives what one fold of everything gives.
+//! Any order, repetition and splitting of syncs, with derivations between them, gives what one derivation of everything gives.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use vitals::derivation::{
     Answer, DERIVATIONS, NEWS_SETTING, Need, Output, Rows, Setting, Subject, day_of, figures, is_input,
 };
 use vitals::latest::{LatestValues, newest_of};
-use vitals::merge::overlay;
+use vitals::merge::last_write_wins;
 use vitals::registry::{Channel, DataType, NULL};
 use vitals::summary::Section;
 use vitals::zone::ZoneRuns;
@@ -103,7 +103,7 @@ impl Memory {
         self.arrivals += 1;
         let key = (block.data_type, block.channel);
         let merged = match self.rows.get(&key) {
-            Some(stored) => overlay(&[stored, block]),
+            Some(stored) => last_write_wins(&[stored, block]),
             None => block.clone(),
         };
         self.rows.insert(key, merged);
@@ -123,8 +123,8 @@ impl Memory {
         }
     }
 
-    /// Folds until nothing is due.
-    async fn fold(&mut self, now_ms: i64) {
+    /// Derives until nothing is due.
+    async fn derive_due(&mut self, now_ms: i64) {
         for _ in 0..1000 {
             let due: Vec<DueRange> = self.due.iter().filter(|mark| mark.ready_ms <= now_ms).copied().collect();
             if due.is_empty() {
@@ -136,7 +136,7 @@ impl Memory {
             let claim = Claim { patient: PatientId::new("p"), token: 1, failures: store::Failures::default() };
             self.commit(commit_of(claim, &plan, changes, seen, now_ms));
         }
-        panic!("folding does not end");
+        panic!("deriving does not end");
     }
 
     fn commit(&mut self, commit: DerivationCommit) {
@@ -159,9 +159,9 @@ impl Memory {
         self.latest.scored_ms().max(entry)
     }
 
-    /// Folds until only the change of settings can be left, the clock being at each time at which something becomes ready,
-    /// as a worker's would. Returns the time of the last fold, ms.
-    async fn fold_to_the_end(&mut self, mut now_ms: i64) -> i64 {
+    /// Derives until only the change of settings can be left, the clock being at each time at which something becomes ready,
+    /// as a worker's would. Returns the time of the last derivation, ms.
+    async fn derive_to_the_end(&mut self, mut now_ms: i64) -> i64 {
         while let Some(ready_ms) = self
             .due
             .iter()
@@ -170,7 +170,7 @@ impl Memory {
             .min()
         {
             now_ms = now_ms.max(ready_ms);
-            self.fold(now_ms).await;
+            self.derive_due(now_ms).await;
         }
         now_ms
     }
@@ -190,10 +190,10 @@ impl Memory {
         assert_eq!(self.latest, other.latest, "seed {seed}");
     }
 
-    /// Fails unless everything is what one fold of the rows gives that are stored now.
+    /// Fails unless everything is what one derivation of the rows gives that are stored now.
     async fn assert_complete(&self, now_ms: i64, seed: u64) {
         let rows: Vec<Block> = self.rows.values().cloned().collect();
-        self.assert_same_as(&folded_at_once(&rows, now_ms).await, seed);
+        self.assert_same_as(&derived_at_once(&rows, now_ms).await, seed);
     }
 }
 
@@ -207,12 +207,12 @@ fn records(derived: &Values) -> Vec<AfRecord> {
     hours.flat_map(|(_, hour)| unpack_hour(hour).unwrap()).map(|stored| stored.record).collect()
 }
 
-async fn folded_at_once(recording: &[Block], now_ms: i64) -> Memory {
+async fn derived_at_once(recording: &[Block], now_ms: i64) -> Memory {
     let mut memory = Memory::new();
     for block in recording {
         memory.sync(block, now_ms);
     }
-    memory.fold(now_ms).await;
+    memory.derive_due(now_ms).await;
     memory
 }
 
@@ -221,7 +221,7 @@ struct Replay {
     random: ChaCha8Rng,
     syncs: Vec<Block>,
     end_ms: i64,
-    /// What one fold at the end gives.
+    /// What one derivation at the end gives.
     expected: Memory,
 }
 
@@ -230,7 +230,7 @@ impl Replay {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let recording = recording(&mut random, 4);
         let end_ms = end_ms(&recording) + HOUR_MS;
-        let expected = folded_at_once(&recording, end_ms).await;
+        let expected = derived_at_once(&recording, end_ms).await;
         let syncs = syncs(&mut random, &recording);
         Replay { random, syncs, end_ms, expected }
     }
@@ -242,7 +242,7 @@ impl Replay {
 }
 
 #[tokio::test]
-async fn any_order_of_syncs_and_folds_gives_the_same() {
+async fn any_order_of_syncs_and_derivations_gives_the_same() {
     let (mut sections, mut numbers): (BTreeSet<i64>, BTreeSet<i64>) = Default::default();
     let (mut outputs, mut computed): (BTreeSet<Output>, BTreeSet<&str>) = Default::default();
     let mut types: BTreeSet<DataType> = BTreeSet::new();
@@ -252,7 +252,7 @@ async fn any_order_of_syncs_and_folds_gives_the_same() {
         let mut recording = recording(&mut random, sessions);
         recording.extend(signals(&mut random));
         let now_ms = end_ms(&recording) + HOUR_MS;
-        let expected = folded_at_once(&recording, now_ms).await;
+        let expected = derived_at_once(&recording, now_ms).await;
         assert!(expected.derived.of(Output::Slots).next().is_some());
 
         let mut memory = Memory::new();
@@ -260,18 +260,18 @@ async fn any_order_of_syncs_and_folds_gives_the_same() {
             if random.random_bool(0.2) {
                 memory.sync(&spoiled(&mut random, &sync), now_ms);
                 if random.random_bool(0.5) {
-                    memory.fold(now_ms).await;
+                    memory.derive_due(now_ms).await;
                 }
             }
             memory.sync(&sync, now_ms);
             if random.random_bool(0.5) {
-                memory.fold(now_ms).await;
+                memory.derive_due(now_ms).await;
                 if random.random_bool(0.1) {
                     memory.assert_complete(now_ms, seed).await;
                 }
             }
         }
-        memory.fold(now_ms).await;
+        memory.derive_due(now_ms).await;
         memory.assert_same_as(&expected, seed);
         memory.assert_done(now_ms, seed);
         sections.extend(expected.derived.of(Output::Section).map(|(key, _)| day_of(key).1));
@@ -297,12 +297,12 @@ async fn rows_ahead_of_the_clock_count_when_their_time_has_come() {
         let mut now_ms = START_MS - HOUR_MS;
         for sync in std::mem::take(&mut replay.syncs) {
             memory.sync(&sync, now_ms);
-            memory.fold(now_ms).await;
+            memory.derive_due(now_ms).await;
             assert!(memory.newest_scored_ms().is_none_or(|newest| newest <= now_ms + AHEAD_MS), "seed {seed}");
             memory.assert_complete(now_ms, seed).await;
             now_ms = replay.next_ms(now_ms);
         }
-        let last_ms = memory.fold_to_the_end(now_ms).await;
+        let last_ms = memory.derive_to_the_end(now_ms).await;
         assert!(last_ms <= replay.end_ms);
         memory.assert_same_as(&replay.expected, seed);
     }
@@ -320,39 +320,39 @@ async fn clock_that_was_ahead_and_is_right_again_leaves_nothing_from_ahead() {
             let is_ahead = replay.random.random_bool(0.4);
             let wrong_ms = now_ms + if is_ahead { replay.random.random_range(0..48 * HOUR_MS) } else { 0 };
             memory.sync(&sync, wrong_ms);
-            memory.fold(wrong_ms).await;
+            memory.derive_due(wrong_ms).await;
             let of_ahead = memory.newest_scored_ms().is_some_and(|newest| newest > now_ms + AHEAD_MS);
             if replay.random.random_bool(0.7) {
                 // The clock is right, and something comes, whatever it is.
                 memory.sync(&sync, now_ms);
-                memory.fold(now_ms).await;
+                memory.derive_due(now_ms).await;
                 assert!(memory.newest_scored_ms().is_none_or(|newest| newest <= now_ms + AHEAD_MS), "seed {seed}");
                 memory.assert_complete(now_ms, seed).await;
                 taken_back += usize::from(of_ahead);
             }
             now_ms = replay.next_ms(now_ms);
         }
-        memory.fold_to_the_end(now_ms).await;
+        memory.derive_to_the_end(now_ms).await;
         memory.assert_same_as(&replay.expected, seed);
     }
     assert!(taken_back > 20, "the clock was hardly ever ahead of a value: {taken_back}");
 }
 
 #[tokio::test]
-async fn a_long_history_is_folded_in_parts() {
+async fn a_long_history_is_derived_in_parts() {
     let mut random = ChaCha8Rng::seed_from_u64(7);
     let recording = recording(&mut random, 60);
     let now_ms = end_ms(&recording) + HOUR_MS;
     assert!(now_ms - START_MS > 14 * 24 * HOUR_MS);
-    let expected = folded_at_once(&recording, now_ms).await;
+    let expected = derived_at_once(&recording, now_ms).await;
     let mut memory = Memory::new();
     for sync in syncs(&mut random, &recording) {
         memory.sync(&sync, now_ms);
         if random.random_bool(0.1) {
-            memory.fold(now_ms).await;
+            memory.derive_due(now_ms).await;
         }
     }
-    memory.fold(now_ms).await;
+    memory.derive_due(now_ms).await;
     memory.assert_same_as(&expected, 7);
 }
 
@@ -367,13 +367,13 @@ async fn a_live_sync_reads_only_its_own_windows() {
     let rows = block.rows();
     let mut memory = Memory::new();
     memory.sync(&block.slice(0..rows - 1), now_ms);
-    memory.fold(now_ms).await;
+    memory.derive_due(now_ms).await;
     memory.rows_read.store(0, Ordering::Relaxed);
     memory.sync(&block.slice(rows - 1..rows), now_ms);
-    memory.fold(now_ms).await;
+    memory.derive_due(now_ms).await;
     assert!(memory.rows_read.load(Ordering::Relaxed) <= 5);
     assert_eq!(memory.latest.heart_rate.map(|timed| timed.timestamp_ms), Some(now_ms - MINUTE_MS));
-    memory.assert_same_as(&folded_at_once(&[block], now_ms).await, 0);
+    memory.assert_same_as(&derived_at_once(&[block], now_ms).await, 0);
 }
 
 #[tokio::test]
@@ -383,10 +383,10 @@ async fn history_without_vital_signs_is_not_searched_and_one_with_them_in_a_few_
         let now_ms = START_MS + DAYS * 24 * HOUR_MS;
         let mut memory = Memory::new();
         memory.sync(&block, now_ms);
-        memory.fold(now_ms).await;
+        memory.derive_due(now_ms).await;
         memory.looks.store(0, Ordering::Relaxed);
         memory.sync(&correction, now_ms);
-        memory.fold(now_ms).await;
+        memory.derive_due(now_ms).await;
         memory.assert_complete(now_ms, 0).await;
         memory.looks.load(Ordering::Relaxed)
     };

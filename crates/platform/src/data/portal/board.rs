@@ -1,6 +1,6 @@
 //! The board of a study: every patient with their newest values, the score, the bracelet and the last hours.
 //!
-//! Nothing is computed here. Each row is put together from what syncs and folds have stored, part by part and many
+//! Nothing is computed here. Each row is put together from what syncs and derivations have stored, part by part and many
 //! patients at once, so a board costs a handful of queries for every few hundred patients.
 
 use std::collections::{BTreeMap, BTreeSet};

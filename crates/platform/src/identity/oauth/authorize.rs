@@ -140,7 +140,7 @@ impl Identity {
             added => added?,
         }
         // A withdrawal between the two writes could not end a code that was not there yet.
-        if !self.core.users().consent_stands(&consent.id).await? {
+        if !self.core.users().consent_is_in_force(&consent.id).await? {
             self.core.health().drop_code(&code_hash).await?;
             return Err(gone());
         }

@@ -174,11 +174,11 @@ impl Identity {
 
     /// Signs what has just been written, unless its consent has been withdrawn meanwhile.
     async fn hand_out(&self, session: HealthSession, refresh_token: String) -> Result<OauthTokens> {
-        let stands = match &session.consent {
-            Some(consent) => self.core.users().consent_stands(consent).await?,
+        let is_in_force = match &session.consent {
+            Some(consent) => self.core.users().consent_is_in_force(consent).await?,
             None => false,
         };
-        if !stands {
+        if !is_in_force {
             self.core.health().end_family(&session.family, self.core.now_ms()).await?;
             return Err(invalid_grant("the consent has been withdrawn"));
         }

@@ -108,12 +108,12 @@ async fn a_running_worker_derives_what_is_synced_and_stops_when_asked() {
     let node = NodeName { name: "node".to_owned(), version: "1".to_owned() };
     let worker = runtime::spawn("engine", jobs::run(service.platform.upkeep.clone(), node, stopped));
     service.sync(&PatientId::new("ada"), vec![minutes_to_noon(&[60])]).await;
-    let folded = async {
+    let derived = async {
         while service.day_json(&PatientId::new("ada")).await["heart_rate"] == serde_json::json!({}) {
             runtime::sleep(Duration::from_millis(5)).await;
         }
     };
-    runtime::timeout(Duration::from_mins(1), folded).await.unwrap();
+    runtime::timeout(Duration::from_mins(1), derived).await.unwrap();
     stop.send(true).unwrap();
     worker.await.unwrap();
     // Nothing is of another version here, so nothing becomes due.

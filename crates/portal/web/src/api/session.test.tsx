@@ -21,7 +21,7 @@ import type { Session } from "./types";
 const server = new Server();
 let screen: Screen;
 let forgotten = 0;
-let told: { onmessage: ((event: { data: unknown }) => void) | null; sent: unknown[] };
+let reported: { onmessage: ((event: { data: unknown }) => void) | null; sent: unknown[] };
 
 function Who() {
   const now = useSession();
@@ -50,7 +50,7 @@ before(() => {
     onmessage = null;
     sent: unknown[] = [];
     constructor() {
-      told = this as unknown as typeof told;
+      reported = this as unknown as typeof reported;
     }
     postMessage(data: unknown) {
       this.sent.push(data);
@@ -145,14 +145,14 @@ test("signing out needs the server", async () => {
   server.on("DELETE", "/portal/session", () => new TypeError("fetch failed"));
   await assert.rejects(signOut(), Unreachable);
   assert.equal(screen.text, "ben");
-  assert.deepEqual(told.sent, []);
+  assert.deepEqual(reported.sent, []);
   server.on("DELETE", "/portal/session", () => refusal(500, "internal"));
   await assert.rejects(signOut(), ApiError);
   assert.equal(screen.text, "ben");
   server.on("DELETE", "/portal/session", () => undefined);
   await act(() => signOut());
   assert.equal(screen.text, "out: left");
-  assert.deepEqual(told.sent, ["left"], "the other tabs leave too");
+  assert.deepEqual(reported.sent, ["left"], "the other tabs leave too");
 });
 
 test("a session that was over already can be left", async () => {
@@ -164,11 +164,11 @@ test("a session that was over already can be left", async () => {
 
 test("another tab that leaves takes this one along, other words do not", async () => {
   await enter("ben");
-  await act(() => told.onmessage!({ data: "hello" }));
+  await act(() => reported.onmessage!({ data: "hello" }));
   assert.equal(screen.text, "ben");
-  await act(() => told.onmessage!({ data: "left" }));
+  await act(() => reported.onmessage!({ data: "left" }));
   assert.equal(screen.text, "out: left_elsewhere");
-  await act(() => told.onmessage!({ data: "left" }));
+  await act(() => reported.onmessage!({ data: "left" }));
   assert.equal(screen.text, "out: left_elsewhere");
 });
 

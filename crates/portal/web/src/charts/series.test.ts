@@ -157,7 +157,7 @@ test("the value under the cursor is the nearest one, within reach", () => {
 
 test("a row that holds is drawn until the next one, and not beyond the last", () => {
   const held = { ...series("news.value", [0, 100, 300], [2, 3, 3]), max: [2, null, 3] };
-  const told: [number, string][] = [
+  const reported: [number, string][] = [
     [-1, "–"],
     [0, "2"],
     [99, "2"],
@@ -166,7 +166,7 @@ test("a row that holds is drawn until the next one, and not beyond the last", ()
     [300, "3"],
     [301, "–"],
   ];
-  for (const [at, text] of told) assert.equal(valueHeldAt(held, at, 0), text, String(at));
+  for (const [at, text] of reported) assert.equal(valueHeldAt(held, at, 0), text, String(at));
 });
 
 test("a score is a line from entry to entry, however far they are apart", () => {

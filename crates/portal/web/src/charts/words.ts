@@ -63,7 +63,7 @@ export function nearest(t: number[], atMs: number): number | null {
 }
 
 /** What a sentence needs of a signal. Without `raw` its times are begins of buckets, within which the values came somewhere. */
-type Told = Pick<Series, "t" | "min" | "max" | "raw" | "bucket_ms">;
+type Reported = Pick<Series, "t" | "min" | "max" | "raw" | "bucket_ms">;
 
 /** What a signal is called in a sentence, and how its values are written. */
 export interface Naming {
@@ -73,7 +73,7 @@ export interface Naming {
 }
 
 /** One signal in a sentence. Of a bucket the time is shown no finer than it is known, and no value as the very last. */
-export function signalText(naming: Naming, series: Told | undefined, range: Range, zone: string): string {
+export function signalText(naming: Naming, series: Reported | undefined, range: Range, zone: string): string {
   const { label, unit, decimals } = naming;
   const found = series && extremes(series, range);
   if (!found) return `${label}: no values.`;

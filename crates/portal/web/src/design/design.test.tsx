@@ -100,10 +100,10 @@ test("two fields with one label are two fields", () => {
 });
 
 test("what is typed and chosen is passed on", async () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   screen.draw([
-    <TextField key="1" label="Name" value="" onValue={(value) => told.push(value)} />,
-    <TextArea key="2" label="Words" value="" onValue={(value) => told.push(value)} />,
+    <TextField key="1" label="Name" value="" onValue={(value) => reported.push(value)} />,
+    <TextArea key="2" label="Words" value="" onValue={(value) => reported.push(value)} />,
     <SelectField
       key="3"
       label="One"
@@ -112,13 +112,13 @@ test("what is typed and chosen is passed on", async () => {
         { value: "a", text: "A" },
         { value: "b", text: "B" },
       ]}
-      onValue={(value) => told.push(value)}
+      onValue={(value) => reported.push(value)}
     />,
   ]);
   await screen.type("Name", "אבי");
   await screen.type("Words", "two\nlines");
   await screen.choose("One", "b");
-  assert.deepEqual(told, ["אבי", "two\nlines", "b"]);
+  assert.deepEqual(reported, ["אבי", "two\nlines", "b"]);
 });
 
 test("a time of day is on 24 hours", () => {

@@ -44,9 +44,9 @@ const parts: Record<string, unknown> = {
     close() {}
   },
   ResizeObserver: class {
-    constructor(private readonly told: (entries: { contentRect: { width: number } }[]) => void) {}
+    constructor(private readonly reported: (entries: { contentRect: { width: number } }[]) => void) {}
     observe() {
-      this.told([{ contentRect: { width: 800 } }]);
+      this.reported([{ contentRect: { width: 800 } }]);
     }
     disconnect() {}
   },

@@ -130,9 +130,9 @@ mod tests {
         let disks = examine(&store, Some(folder.path()), &samples);
         assert_eq!((disks.database_bytes, disks.database_bytes_per_day), (Some(4_000), Some(400)));
         assert!(is_near(disks.full_in_days, free / 500), "{disks:?}");
-        let beside_a_bucket = examine(&store, None, &samples);
-        assert_eq!(beside_a_bucket.free_bytes, None);
-        assert!(is_near(beside_a_bucket.full_in_days, free / 400), "{beside_a_bucket:?}");
+        let next_to_a_bucket = examine(&store, None, &samples);
+        assert_eq!(next_to_a_bucket.free_bytes, None);
+        assert!(is_near(next_to_a_bucket.full_in_days, free / 400), "{next_to_a_bucket:?}");
     }
 
     #[test]

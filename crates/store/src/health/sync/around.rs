@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use vitals::block::Block;
-use vitals::merge::overlay;
+use vitals::merge::last_write_wins;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::DAY_US;
 
@@ -351,7 +351,7 @@ impl Around {
             return Ok(None);
         }
         let arrived: Vec<Block> = arrived.into_iter().map(|stored| stored.clipped(first_us, last_us)).collect();
-        let stored = overlay(&arrived.iter().collect::<Vec<_>>());
+        let stored = last_write_wins(&arrived.iter().collect::<Vec<_>>());
         Ok((!stored.is_empty()).then_some(stored))
     }
 }

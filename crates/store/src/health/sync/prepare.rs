@@ -16,7 +16,7 @@ pub(super) struct ChannelChunks {
     pub chunks: Vec<Prepared>,
     pub counts: Counts,
     /// The first copies of rows that came several times.
-    pub firsts: Block,
+    pub first_occurrences: Block,
 }
 
 /// Rows of a sync that are cheap enough to encode where the request is handled.
@@ -38,5 +38,10 @@ fn prepare(block: Block) -> Result<ChannelChunks> {
         columns_removed: ordered.columns_removed,
         ..Counts::default()
     };
-    Ok(ChannelChunks { data_type, chunks: chunks::cut(ordered.block)?, counts, firsts: ordered.firsts })
+    Ok(ChannelChunks {
+        data_type,
+        chunks: chunks::cut(ordered.block)?,
+        counts,
+        first_occurrences: ordered.first_occurrences,
+    })
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use vitals::block::Block;
 use vitals::latest::{LatestValues, newest_of};
-use vitals::merge::{Ordered, admit, in_time_order, overlay, with_exact_times};
+use vitals::merge::{Ordered, admit, in_time_order, last_write_wins, with_exact_times};
 use vitals::registry::DataType;
 
 use super::super::chunks::{self, Prepared};
@@ -158,11 +158,11 @@ impl<'sync> Additions<'sync> {
         let incoming =
             if block.data_type.is_waveform() { with_exact_times(&stored, block.clone()) } else { block.clone() };
         let ordered = in_time_order(incoming);
-        let firsts = first_copies(&stored, &channel.firsts, &ordered);
-        let admission = admit(&stored, ordered.block, &firsts);
+        let first_occurrences = first_copies(&stored, &channel.first_occurrences, &ordered);
+        let admission = admit(&stored, ordered.block, &first_occurrences);
         let mut row = 0;
         // Exact times can move a row across midnight by less than a millisecond, so it may be cut again.
-        for new_rows in chunks::cut(admission.novel.clone())? {
+        for new_rows in chunks::cut(admission.new_rows.clone())? {
             let rows = new_rows.block.rows();
             self.add_new_rows(sync, Cow::Owned(new_rows), &admission.replaces[row..row + rows]);
             row += rows;
@@ -199,14 +199,14 @@ impl<'sync> Additions<'sync> {
 /// times.
 fn first_copies(stored: &Block, of_sync: &Block, ordered: &Ordered) -> Block {
     let (Some(first_us), Some(last_us)) = (ordered.block.first_us(), ordered.block.last_us()) else {
-        return ordered.firsts.clone();
+        return ordered.first_occurrences.clone();
     };
     // An exact time lies up to a millisecond after the whole one that represented it.
     let mut of_sync = of_sync.clone().clipped(first_us.div_euclid(1000) * 1000, last_us);
     if of_sync.data_type.is_waveform() {
         of_sync = in_time_order(with_exact_times(stored, of_sync)).block;
     }
-    overlay(&[&ordered.firsts, &of_sync.clipped(first_us, last_us)])
+    last_write_wins(&[&ordered.first_occurrences, &of_sync.clipped(first_us, last_us)])
 }
 
 /// Takes the next number of the patient's events, with everything else that a sync changes of the patient's row.

@@ -94,8 +94,8 @@ fn what_a_stream_claims_is_held_to_its_bytes() {
     }
     // More rows than the times have bytes for: the reader notices.
     assert!(!refusal(&with_number(&stream, ROWS, ROWS + 1)).is_empty());
-    let told = sleep(b"").unwrap_err().to_string();
-    assert_eq!(told, "the body is not an Arrow stream: it is empty");
+    let reported = sleep(b"").unwrap_err().to_string();
+    assert_eq!(reported, "the body is not an Arrow stream: it is empty");
 }
 
 #[test]

@@ -145,10 +145,10 @@ test("filters", () => {
 });
 
 test("a row that came while the board was read stays when it is newer", () => {
-  let told: Row[] = [];
+  let reported: Row[] = [];
   const soon: (() => void)[] = [];
   const rows = new BoardRows(
-    (now) => (told = now),
+    (now) => (reported = now),
     (then) => soon.push(then),
   );
   const flush = () => {
@@ -160,7 +160,7 @@ test("a row that came while the board was read stays when it is newer", () => {
   assert.equal(soon.length, 1, "three changes, one drawing");
   flush();
   assert.deepEqual(
-    told.map(({ name, last_sync }) => [name, last_sync]),
+    reported.map(({ name, last_sync }) => [name, last_sync]),
     [
       ["A", 20],
       ["B", 10],
@@ -170,22 +170,22 @@ test("a row that came while the board was read stays when it is newer", () => {
   rows.replace({ at: 0, patients: [row("A", { last_sync: 15 })] });
   flush();
   assert.deepEqual(
-    told.map(({ last_sync }) => last_sync),
+    reported.map(({ last_sync }) => last_sync),
     [15],
     "what came before the last reading is done with",
   );
 });
 
 test("what is read as damaged is not hidden by values that came before", () => {
-  let told: Row[] = [];
+  let reported: Row[] = [];
   const rows = new BoardRows(
-    (now) => (told = now),
+    (now) => (reported = now),
     (then) => then(),
   );
   rows.put(row("A", { last_sync: 20 }));
   rows.replace({ at: 0, patients: [row("A", { last_sync: null, unreadable: true })] });
   assert.deepEqual(
-    told.map(({ unreadable }) => unreadable),
+    reported.map(({ unreadable }) => unreadable),
     [true],
   );
 });
@@ -230,10 +230,10 @@ test("a line of the CSV has a cell for every head", () => {
 });
 
 test("the CSV distinguishes what cannot be read from what was never measured", () => {
-  const told = (one: Row) =>
+  const reported = (one: Row) =>
     ["news_risk", "heart_rate", "unreadable"].map((head) => boardCsvRow(one)[BOARD_CSV_HEADER.indexOf(head)]);
   const damaged = row("A", { unreadable: true, last_sync: null, worn: null, charging: null });
-  assert.deepEqual(told(damaged), ["Cannot be read", undefined, true]);
-  assert.deepEqual(told(row("B")), [null, undefined, false]);
+  assert.deepEqual(reported(damaged), ["Cannot be read", undefined, true]);
+  assert.deepEqual(reported(row("B")), [null, undefined, false]);
   assert.equal(boardCsvRow(damaged).length, BOARD_CSV_HEADER.length);
 });

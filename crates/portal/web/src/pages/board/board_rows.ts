@@ -20,17 +20,17 @@ export class BoardRows {
     for (const row of answer.patients) next.set(row.uuid, newer(row, this.sinceConnect.get(row.uuid)));
     this.rows = next;
     this.sinceConnect.clear();
-    this.tell();
+    this.report();
   }
 
   /** One row has come. */
   put(row: Row): void {
     this.rows.set(row.uuid, row);
     this.sinceConnect.set(row.uuid, row);
-    this.tell();
+    this.report();
   }
 
-  private tell(): void {
+  private report(): void {
     if (this.waiting) return;
     this.waiting = true;
     this.soon(() => {

@@ -27,7 +27,7 @@ const CLOSED = 2;
 const FIRST_WAIT_MS = 1000;
 // A ward must not look at old values for longer than this once the service answers again.
 const LONGEST_WAIT_MS = 15_000;
-const PATIENCE_MS = 1500;
+const CONNECT_TIMEOUT_MS = 1500;
 
 /** A line that keeps itself up until it is closed. */
 export class LiveLine<R> {
@@ -45,7 +45,7 @@ export class LiveLine<R> {
     this.parts.onState("connecting");
     this.connect();
     // Something between may hold the line up; the rows need not wait for it.
-    this.parts.wait(PATIENCE_MS, () => {
+    this.parts.wait(CONNECT_TIMEOUT_MS, () => {
       if (!this.hasRead && !this.closed && this.line) void this.read(this.line);
     });
   }

@@ -230,27 +230,27 @@ test("a zone that was found before is kept while it is looked for again", async 
 });
 
 function bar(query: string): { ranges: Range[]; dates: [string | null, number][] } {
-  const told = { ranges: [] as Range[], dates: [] as [string | null, number][] };
+  const reported = { ranges: [] as Range[], dates: [] as [string | null, number][] };
   const view = viewOf(new URLSearchParams(query), "Europe/Zurich", NOW);
   screen.draw(
     <RangeBar
       view={view}
       zone="Europe/Zurich"
       zoneText="here"
-      onDate={(...to) => told.dates.push(to)}
-      onRange={(range) => told.ranges.push(range)}
+      onDate={(...to) => reported.dates.push(to)}
+      onRange={(range) => reported.ranges.push(range)}
     />,
   );
-  return told;
+  return reported;
 }
 
 test("the buttons of the range move by days and never past today", async () => {
-  const told = bar("date=2025-11-20&days=3");
+  const reported = bar("date=2025-11-20&days=3");
   assert.equal(screen.button("Days after").disabled, true);
   await screen.press("Days before");
   await screen.press("Now");
   await screen.press("14 d");
-  assert.deepEqual(told.dates, [
+  assert.deepEqual(reported.dates, [
     ["2025-11-17", 3],
     [null, 3],
     ["2025-11-20", 14],
@@ -260,19 +260,19 @@ test("the buttons of the range move by days and never past today", async () => {
 });
 
 test("a closer look at a running day is at its last hours, and never into the future", async () => {
-  const told = bar("date=2025-11-20");
+  const reported = bar("date=2025-11-20");
   await screen.press("6 h");
-  assert.deepEqual(told.ranges.at(-1), { from: NOW - 6 * HOUR, to: NOW });
+  assert.deepEqual(reported.ranges.at(-1), { from: NOW - 6 * HOUR, to: NOW });
   const late = bar(`date=2025-11-20&from=${NOW - 1_000}&to=${NOW + HOUR}`);
   await screen.press("1 min");
   assert.deepEqual(late.ranges.at(-1), { from: NOW - 1_000, to: NOW + 59_000 }, "of a stretch that begins now");
 });
 
 test("a zoom can be left, and says what it shows", async () => {
-  const told = bar(`date=2025-11-20&from=${NOW - HOUR}&to=${NOW}`);
+  const reported = bar(`date=2025-11-20&from=${NOW - HOUR}&to=${NOW}`);
   assert.match(textOf(screen.one("[role=status]")), /^20 Nov 12:00 – 13:00 · 1 h · here$/);
   await screen.press("Whole day");
-  assert.equal(told.ranges[0]!.to - told.ranges[0]!.from, 24 * HOUR);
+  assert.equal(reported.ranges[0]!.to - reported.ranges[0]!.from, 24 * HOUR);
   bar("date=2025-10-26");
   assert.match(textOf(screen.one("[role=status]")), /^Sun 26 Oct 2025 · 1 d 1 h/, "a day of 25 hours");
 });

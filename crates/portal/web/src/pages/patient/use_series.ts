@@ -44,8 +44,8 @@ export function useSeries(uuid: string, names: string[], range: Range, points: n
       } catch (error) {
         if (stop.signal.aborted) return;
         const waitS = waitSeconds(error);
-        const told = waitS !== null || error instanceof Unreachable ? null : (error as Error);
-        setState((before) => ({ ...before, busy: false, error: told, waitS }));
+        const reported = waitS !== null || error instanceof Unreachable ? null : (error as Error);
+        setState((before) => ({ ...before, busy: false, error: reported, waitS }));
         if (waitS !== null) settled.restFor(waitS, again);
       }
     };

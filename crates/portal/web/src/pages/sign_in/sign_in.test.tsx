@@ -21,7 +21,7 @@ afterEach(() => {
 });
 
 const sent = () => server.of("/portal/session").map(({ body }) => body);
-const told = () => textOf(screen.one("[role=alert]"));
+const reported = () => textOf(screen.one("[role=alert]"));
 const refuse = (...refused: Parameters<typeof refusal>) =>
   server.on("POST", "/portal/session", () => refusal(...refused));
 const tryWith = async (email: string, password: string) => {
@@ -54,14 +54,14 @@ test("why one is here is said where there is a reason", () => {
 test("wrong credentials do not say which of them is wrong", async () => {
   refuse(401, "invalid_credentials");
   await tryWith("a", "b");
-  assert.equal(told(), "E-mail or password is not right.");
+  assert.equal(reported(), "E-mail or password is not right.");
   assert.equal(screen.button("Sign in").disabled, false);
 });
 
 test("the code is asked for when the account wants one, and sent without blanks", async () => {
   refuse(401, "totp_required");
   await tryWith("a", "b");
-  assert.equal(told(), "", "asking for a code is no failure");
+  assert.equal(reported(), "", "asking for a code is no failure");
   await screen.type("Code from your authenticator app", "123 456");
   server.on("POST", "/portal/session", () => sessionOf("ada"));
   await screen.submit();
@@ -76,7 +76,7 @@ test("a recovery code is sent in the place of the six digits", async () => {
   refuse(401, "invalid_credentials");
   await screen.submit();
   assert.deepEqual(sent().at(-1), { email: "a", password: "b", totp: "gayt-emzu-gu3d-oobz" });
-  assert.match(told(), /recovery code is not right/);
+  assert.match(reported(), /recovery code is not right/);
   await screen.press("Use the app");
   assert.equal(screen.field("Code from your authenticator app").value, "");
 });
@@ -87,7 +87,7 @@ test("a wrong code is taken out of its field, the rest stays", async () => {
   await screen.type("Code from your authenticator app", "111111");
   refuse(401, "invalid_credentials");
   await screen.submit();
-  assert.match(told(), /The password or the code is not right/);
+  assert.match(reported(), /The password or the code is not right/);
   assert.equal(screen.field("Code from your authenticator app").value, "");
   assert.equal(screen.field("Password").value, "b");
 });
@@ -95,14 +95,14 @@ test("a wrong code is taken out of its field, the rest stays", async () => {
 test("too many tries count down, and then there may be another", async () => {
   refuse(429, "too_many_requests", { retryAfter: "3" });
   await tryWith("a", "b");
-  assert.equal(told(), "Too many tries. Wait 3 s before the next one.");
+  assert.equal(reported(), "Too many tries. Wait 3 s before the next one.");
   assert.equal(screen.button("Sign in").disabled, true);
   for (const left of ["2 s", "1 s"]) {
     await act(() => mock.timers.tick(1_000));
-    assert.match(told(), new RegExp(`Wait ${left}`));
+    assert.match(reported(), new RegExp(`Wait ${left}`));
   }
   await act(() => mock.timers.tick(1_000));
-  assert.equal(told(), "");
+  assert.equal(reported(), "");
   assert.equal(screen.button("Sign in").disabled, false);
 });
 
@@ -112,7 +112,7 @@ test("a wait of a part of a second ends too, and what comes then is shown", asyn
   for (let second = 0; second < 3; second += 1) await act(() => mock.timers.tick(1_000));
   refuse(401, "invalid_credentials");
   await screen.submit();
-  assert.equal(told(), "E-mail or password is not right.");
+  assert.equal(reported(), "E-mail or password is not right.");
 });
 
 test("one try at a time", async () => {
@@ -130,5 +130,5 @@ test("one try at a time", async () => {
 test("a server that is away is no wrong password", async () => {
   server.on("POST", "/portal/session", () => new TypeError("fetch failed"));
   await tryWith("a", "b");
-  assert.match(told(), /^The server cannot be reached/);
+  assert.match(reported(), /^The server cannot be reached/);
 });

@@ -1,4 +1,4 @@
-//! How many statements the commit of a fold sends to PostgreSQL.
+//! How many statements the commit of a derivation sends to PostgreSQL.
 
 use testkit::Postgres;
 use vitals::derivation::{DerivedRow, Output};
@@ -9,7 +9,7 @@ use vitals::summary::Section;
 use vitals::zone::LocalDay;
 
 use super::Stores;
-use super::folds::{claim_of, due, enrol, news, nothing, section, slots};
+use super::derivations::{claim_of, due, enrol, news, nothing, section, slots};
 use crate::engine::Address;
 use crate::events::{EventType, NewEvent};
 use crate::ids::PatientId;

@@ -1,4 +1,4 @@
-//! Claims, and what a fold commits.
+//! Claims, and what a derivation commits.
 
 use vitals::block::{Block, Cells};
 use vitals::derivation::{DerivedRow, Look, Output, Setting, day_and, day_and_type, versions};

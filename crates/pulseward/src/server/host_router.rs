@@ -13,12 +13,12 @@ use crate::failure::Failure;
 
 /// Names of the clouds, and the proxies that are believed.
 #[derive(Default)]
-pub struct Doorway {
+pub struct HostRouter {
     hosts: Hosts,
     proxies: TrustedProxies,
 }
 
-impl Doorway {
+impl HostRouter {
     /// Returns what the options say.
     pub fn new(options: &ServeOptions) -> Result<Self, Failure> {
         let mut hosts = Hosts::default();
@@ -40,7 +40,7 @@ impl Doorway {
                 }
             }
         }
-        Ok(Doorway { hosts, proxies: TrustedProxies::new(&options.trusted_proxies)? })
+        Ok(HostRouter { hosts, proxies: TrustedProxies::new(&options.trusted_proxies)? })
     }
 
     /// Returns whether connections from an address are those of a trusted proxy.
