@@ -10,6 +10,7 @@
 
 pub mod activity;
 pub mod af;
+pub mod alarms;
 #[cfg(test)]
 mod any_rows;
 pub mod beats;

@@ -259,6 +259,11 @@ impl<'block> SpotRows<'block> {
     pub fn poor_thousandths(&self, row: usize) -> Option<i32> {
         self.value.get(row).filter(|_| !is_good(self.quality.get(row)))
     }
+
+    /// Quality of the measurement; `None` where it is not given.
+    pub fn quality(&self, row: usize) -> Option<i32> {
+        given(self.quality.get(row))
+    }
 }
 
 fn given(cell: i32) -> Option<i32> {
