@@ -308,7 +308,7 @@ async fn refused_from(own: &str, server: SocketAddr) -> TcpStream {
 /// Whether the connection goes on behind the refused body.
 async fn goes_on(mut client: TcpStream) -> bool {
     // Either fails when the connection was closed.
-    let _ = client.write_all(&[b' '; 60000]).await;
+    let _ = client.write_all(&vec![b' '; 60000]).await;
     let _ = client.write_all(b"GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
     read_to_end(&mut client).await.starts_with("HTTP/1.1 404")
 }
