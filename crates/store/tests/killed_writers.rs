@@ -1,7 +1,7 @@
 //! A reader that follows the event log of an SQLite file while the process that writes it is killed and started again.
 //!
 //! On PostgreSQL the server outlives a killed client, and `contract/followers.rs` ends connections there; on SQLite what a
-//! killed process leaves is recovered by whoever opens the file next, also by the reader.
+//! killed process leaves is recovered by the process that opens the file next, which may be the reader.
 #![allow(clippy::unwrap_used, reason = "the lint spares tests but not their functions")]
 
 use std::collections::BTreeMap;
