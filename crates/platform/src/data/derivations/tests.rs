@@ -123,12 +123,12 @@ impl Memory {
         }
     }
 
-    /// Derives until nothing is due.
-    async fn derive_due(&mut self, now_ms: i64) {
-        for _ in 0..1000 {
+    /// Derives until nothing is due; returns in how many batches.
+    async fn derive_due(&mut self, now_ms: i64) -> usize {
+        for batches in 0..1000 {
             let due: Vec<DueRange> = self.due.iter().filter(|mark| mark.ready_ms <= now_ms).copied().collect();
             if due.is_empty() {
-                return;
+                return batches;
             }
             let (seen, kept_from_us) = (self.latest, BTreeMap::new());
             let newest_entry_ms = self.derived.of(Output::News).next_back().map(|(time_ms, _)| time_ms);
@@ -337,6 +337,32 @@ async fn clock_that_was_ahead_and_is_right_again_leaves_nothing_from_ahead() {
         memory.assert_same_as(&replay.expected, seed);
     }
     assert!(taken_back > 20, "the clock was hardly ever ahead of a value: {taken_back}");
+}
+
+/// A batch spans days, and a clock can be ahead by weeks.
+#[tokio::test]
+async fn clock_that_was_weeks_ahead_is_soon_at_rest_and_leaves_nothing_from_ahead() {
+    const MOST_BATCHES: usize = 40;
+    for seed in 3000..3010 {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let recording = recording(&mut random, 60);
+        let end_ms = end_ms(&recording) + HOUR_MS;
+        assert!(end_ms - START_MS > 14 * 24 * HOUR_MS);
+        let expected = derived_at_once(&recording, end_ms).await;
+        let mut memory = expected.clone();
+        let now_ms = START_MS - random.random_range(1..40) * 24 * HOUR_MS;
+        for _ in 0..2 {
+            for block in &recording[..random.random_range(1..=recording.len())] {
+                memory.sync(block, now_ms);
+            }
+            let batches = memory.derive_due(now_ms).await;
+            assert!((1..=MOST_BATCHES).contains(&batches), "seed {seed}: {batches} batches");
+            assert!(memory.newest_scored_ms().is_none_or(|newest| newest <= now_ms + AHEAD_MS));
+        }
+        // In one step: at each of the times that lie between, the days before it would be derived again.
+        memory.derive_due(end_ms).await;
+        memory.assert_same_as(&expected, seed);
+    }
 }
 
 #[tokio::test]
