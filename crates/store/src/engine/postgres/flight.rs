@@ -5,7 +5,8 @@
 //! fails, those behind it fail too and COMMIT rolls back, so looking at the answers late loses nothing.
 
 use std::cell::{Cell, RefCell};
-use std::future::Future;
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -40,8 +41,10 @@ pub(in crate::engine) struct Flight {
     mode: Mode,
     /// Held while a statement is prepared and sent, so that statements arrive in the order of their first poll.
     order: tokio::sync::Mutex<()>,
-    /// Statements whose answers nobody has looked at.
-    sent: RefCell<Vec<Sent>>,
+    /// Statements whose answers nobody has looked at, in the order in which they were sent.
+    sent: RefCell<VecDeque<Sent>>,
+    /// How the first of those failed whose answer has come.
+    failure: RefCell<Option<tokio_postgres::Error>>,
     is_open: Cell<bool>,
     /// Whether the server has answered a statement of this transaction.
     is_answered: Cell<bool>,
@@ -70,6 +73,7 @@ impl Flight {
             mode,
             order: tokio::sync::Mutex::default(),
             sent: RefCell::default(),
+            failure: RefCell::default(),
             is_open: Cell::new(mode != Mode::Single),
             is_answered: Cell::new(false),
             has_failed: Cell::new(false),
@@ -175,11 +179,9 @@ impl Flight {
         }
         if !self.is_answered.get() {
             // Nothing has shown that the connection is alive. COMMIT on a dead one could not be tried again.
-            for statement in self.sent.take() {
-                if let Err(error) = self.answered(statement).await {
-                    self.end();
-                    return Err(undone(error.into()));
-                }
+            if let Err(error) = self.all_answered().await {
+                self.end();
+                return Err(undone(error.into()));
             }
         }
         let mut commit = pin!(self.client.batch_execute("COMMIT"));
@@ -192,10 +194,7 @@ impl Flight {
             let is_undone = error.as_db_error().is_some() || !was_sent;
             CommitFailure { error: error.into(), is_undone }
         };
-        let sent = self.sent.take();
-        for statement in sent {
-            self.answered(statement).await.map_err(failure)?;
-        }
+        self.all_answered().await.map_err(failure)?;
         let committed = match polled {
             Poll::Ready(committed) => committed,
             Poll::Pending => self.answered(commit).await,
@@ -219,22 +218,43 @@ impl Flight {
 
     /// Returns the failure that came first, where a later one was noticed before it.
     pub(super) async fn cause(&self, noticed: StoreError) -> StoreError {
-        if self.has_failed.get() {
-            let sent = self.sent.take();
-            for statement in sent {
-                if let Err(error) = self.answered(statement).await {
-                    return error.into();
-                }
-            }
+        if !self.has_failed.get() {
+            return noticed;
         }
-        noticed
+        self.all_answered().await.err().map_or(noticed, StoreError::from)
     }
 
+    /// Waits for an answer, and takes those before it: the connection holds back what comes behind an answer that nobody
+    /// takes, where it arrives in more than two pieces. A damaged page brings such, with a warning, an error and an end.
     async fn answered<A>(&self, asked: impl Future<Output = A>) -> A {
         self.awaited.set(self.awaited.get() + 1);
-        let answer = asked.await;
+        let mut asked = pin!(asked);
+        let answer = poll_fn(|context| {
+            let _ = self.poll_sent(context);
+            asked.as_mut().poll(context)
+        });
+        let answer = answer.await;
         self.awaited.set(self.awaited.get().saturating_sub(1));
         answer
+    }
+
+    /// Waits until everything that was sent is answered; fails as the first of it did.
+    async fn all_answered(&self) -> std::result::Result<(), tokio_postgres::Error> {
+        self.answered(poll_fn(|context| self.poll_sent(context))).await;
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Takes the answers that have come of what was sent. They come in its order, so only the first is looked at.
+    fn poll_sent(&self, context: &mut Context<'_>) -> Poll<()> {
+        let mut sent = self.sent.borrow_mut();
+        while let Some(first) = sent.front_mut() {
+            let Poll::Ready(answer) = first.as_mut().poll(context) else { return Poll::Pending };
+            sent.pop_front();
+            if let Err(error) = answer {
+                self.failure.borrow_mut().get_or_insert(error);
+            }
+        }
+        Poll::Ready(())
     }
 
     async fn checked<T>(&self, answer: std::result::Result<T, tokio_postgres::Error>) -> Result<T> {
@@ -251,8 +271,8 @@ impl Flight {
         // The first poll hands the statement to the connection; its answer is looked at later.
         match poll_once(statement.as_mut()) {
             Poll::Ready(Ok(())) => {}
-            Poll::Ready(Err(error)) => self.sent.borrow_mut().push(Box::pin(std::future::ready(Err(error)))),
-            Poll::Pending => self.sent.borrow_mut().push(statement),
+            Poll::Ready(Err(error)) => self.sent.borrow_mut().push_back(Box::pin(std::future::ready(Err(error)))),
+            Poll::Pending => self.sent.borrow_mut().push_back(statement),
         }
     }
 

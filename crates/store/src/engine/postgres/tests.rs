@@ -199,6 +199,27 @@ async fn reads_whose_callers_went_away_are_cancelled_and_leave_the_pool_free() {
     assert_eq!(db.counts().pool.waiting, 0);
 }
 
+/// As where a page is damaged: a warning and an error come before the end, one by one.
+#[tokio::test(flavor = "multi_thread")]
+async fn long_answer_that_nobody_waits_for_yet_keeps_no_later_one_back() {
+    const LONG: &str = "SELECT repeat('x', 20000), pg_sleep(0.05) FROM generate_series(1, 5)";
+    const FAILS_AT_ITS_END: &str =
+        "SELECT repeat('x', 20000), 1 / (5 - row), pg_sleep(0.05) FROM generate_series(1, 5) row";
+    let Some(server) = Server::start() else { return };
+    let db = open(server.url.clone()).await;
+    let write = db.write(async |tx| {
+        tx.put(LONG, &[]).await?;
+        number(tx, VALUE).await
+    });
+    runtime::timeout(LONGEST, write).await.expect("an answer").unwrap();
+    let write = db.write(async |tx| {
+        tx.put(FAILS_AT_ITS_END, &[]).await?;
+        number(tx, VALUE).await
+    });
+    let failed = runtime::timeout(LONGEST, write).await.expect("an answer").unwrap_err();
+    assert!(failed.to_string().contains("division by zero"), "{failed}");
+}
+
 /// As many threads as the machine allows drive these connections.
 #[tokio::test(flavor = "multi_thread")]
 async fn operations_run_next_to_one_that_waits_while_a_connection_is_idle() {
