@@ -124,7 +124,12 @@ async fn flipped_bit_on_postgres_is_not_carried_on() {
         folders.push(Files::of(tried.path(), &["objects"]));
         let (of, file, place) = place_in(&folders, place % folders.iter().map(Files::bits).sum::<u64>());
         flip(&folders[of].folder.join(&file), place);
-        let effect = async { expected.effect(&open_on(&urls, tried.path()).await).await };
+        let effect = async {
+            match try_open_on(&urls, tried.path()).await {
+                Ok(stores) => expected.effect(&stores).await,
+                Err(_) => Effect::Refused,
+            }
+        };
         // Damage may be refused, and must not make an operation wait for good.
         let effect = runtime::timeout(LONGEST_EFFECT, effect).await;
         let effect = effect.unwrap_or_else(|_| panic!("bit {place} of {} ends no operation", file.display()));
@@ -384,10 +389,14 @@ async fn open_in(folder: &Path) -> Result<Stores> {
     Ok(Stores { users: UsersDb::open(Address::File(folder.join("users.sqlite"))).await?, health })
 }
 
-async fn open_on([users, health]: &[String; 2], folder: &Path) -> Stores {
-    let objects = Objects::folder(&folder.join("objects")).expect("a folder");
-    let health = HealthDb::open(Address::Postgres(health.clone()), objects).await.expect("a database");
-    Stores { users: UsersDb::open(Address::Postgres(users.clone())).await.expect("a database"), health }
+async fn open_on(urls: &[String; 2], folder: &Path) -> Stores {
+    try_open_on(urls, folder).await.expect("databases")
+}
+
+async fn try_open_on([users, health]: &[String; 2], folder: &Path) -> Result<Stores> {
+    let objects = Objects::folder(&folder.join("objects"))?;
+    let health = HealthDb::open(Address::Postgres(health.clone()), objects).await?;
+    Ok(Stores { users: UsersDb::open(Address::Postgres(users.clone())).await?, health })
 }
 
 /// The files of a folder, one behind the other.

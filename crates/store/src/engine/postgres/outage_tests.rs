@@ -86,6 +86,20 @@ async fn check_outage(db: &Db, begin: impl FnOnce(), end: impl FnOnce()) {
     runtime::timeout(LONGEST, closed).await.expect("no transaction is left open");
 }
 
+/// A damaged page of the table that is asked makes every such question fail.
+#[tokio::test(flavor = "multi_thread")]
+async fn server_that_answers_with_an_error_is_not_taken_for_one_that_is_away() {
+    const TAKES_LONG: &str = "SELECT CAST(1 AS BIGINT) FROM pg_sleep(4)";
+    let Some(server) = OwnServer::start() else { return };
+    let url = server.database();
+    let db = open(url.clone()).await;
+    server.execute(&url, "DROP TABLE schema_version");
+    assert!(db.check_reading().await.is_err(), "what is asked is not there");
+    let waited = db.read_single(async |tx| number(tx, TAKES_LONG).await).await;
+    assert_eq!(waited.unwrap(), 1);
+    assert_eq!(db.counts().pool.breaks, 0);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn operations_on_a_frozen_server_fail_soon_and_go_on_when_it_does() {
     let Some(server) = OwnServer::start() else { return };

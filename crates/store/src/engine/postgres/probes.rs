@@ -13,7 +13,7 @@ use super::open::PROBES;
 use super::{Attempt, Postgres, read, write_once};
 use crate::engine::body::{Answer, Body};
 use crate::engine::deadlines::{ASK_TWICE_AFTER, LONGEST_PROBE, LONGEST_RETURN, PROBE_EVERY, SUSPICIOUS, Work};
-use crate::error::Result;
+use crate::error::{Result, StoreError};
 
 const ASK: &str = "SELECT version FROM schema_version";
 /// Writes what changes nothing. A row that another node's probe holds is not waited for: that node may be frozen.
@@ -36,9 +36,11 @@ impl Postgres {
         };
         // The one that got no answer is dropped, and its connection with it.
         let answered = runtime::timeout(LONGEST_PROBE, select_ok([first, second.boxed()])).await;
-        answered.map_err(|_| away())??;
-        self.breaker.note_answer();
-        Ok(())
+        let answered = answered.map_err(|_| away())?.map(drop);
+        if is_there(&answered) {
+            self.breaker.note_answer();
+        }
+        answered
     }
 
     /// Fails where nothing can be read or written, in less than a second for each.
@@ -67,7 +69,8 @@ impl Postgres {
         }
         let postgres = self.clone();
         drop(runtime::spawn("ask whether the database is there", async move {
-            if let Err(error) = postgres.ask_twice(ask_version(), ask_version()).await {
+            let answered = postgres.ask_twice(ask_version(), ask_version()).await;
+            if let (false, Err(error)) = (is_there(&answered), answered) {
                 postgres.breaker.open();
                 tracing::error!(%error, "the database does not answer; requests that need it get 503");
                 // They lead to where nobody answers.
@@ -80,27 +83,39 @@ impl Postgres {
         }));
     }
 
-    /// Asks until there is an answer. Each question is given more time than a probe: a server that comes back, on a machine
-    /// that is busy with the same, may need longer for a new connection, and one that was given up would begin again.
+    /// Asks until there is an answer.
     async fn wait_for_the_server(&self) {
         let mut asked = FuturesUnordered::new();
         loop {
             tokio::select! {
                 biased;
-                Some(answer) = asked.next() => {
-                    if matches!(answer, Ok(Ok(()))) {
+                Some(is_there) = asked.next() => {
+                    if is_there {
                         return;
                     }
                 }
                 // One after the other, because the first may be lost on a link that was cut.
                 () = runtime::sleep(PROBE_EVERY) => {
                     if asked.len() < PROBES {
-                        asked.push(runtime::timeout(LONGEST_RETURN, self.ask(ask_version())).boxed());
+                        asked.push(self.is_back().boxed());
                     }
                 }
             }
         }
     }
+
+    /// Each question is given more time than a probe: a server that comes back, on a machine that is busy with the same, may
+    /// need longer for a new connection, and one that was given up would begin again.
+    async fn is_back(&self) -> bool {
+        let answered = runtime::timeout(LONGEST_RETURN, self.ask(ask_version())).await;
+        answered.is_ok_and(|answered| is_there(&answered))
+    }
+}
+
+/// Returns whether the server is there: it is, also where it answers with an error, as of a damaged page. Nothing that the
+/// database does hold may be refused for that.
+fn is_there(answered: &Result<()>) -> bool {
+    !matches!(answered, Err(StoreError::Unavailable(_)))
 }
 
 fn ask_version() -> Body {
