@@ -9,11 +9,12 @@ use tempfile::tempdir;
 
 use crate::demonstration::Demonstration;
 use crate::exports::{BEGIN_MS, python_with_readers};
-use crate::guides::{Block, blocks_of, patient_with_data, yesterday};
+use crate::guides::blocks::{Block, blocks_of};
+use crate::guides::{patient_with_data, yesterday};
 use crate::harness::{Researcher, Service, pulseward, store_command};
 
-const LAKE: &str = "exports.md";
-const SAMPLES: &str = "getting-started-data-scientist.md";
+const LAKE: &str = "docs/exports.md";
+const SAMPLES: &str = "docs/getting-started-data-scientist.md";
 
 /// A place that the examples read from.
 struct Place<'place> {

@@ -176,12 +176,31 @@ async fn archives_of_every_version_are_imported() {
     }
 }
 
+/// Whether a list of changes has a version as one that is released: the section of one that is being prepared says so.
+fn is_released(changes: &str, version: &str) -> bool {
+    let titles = changes.lines().filter_map(|line| line.strip_prefix("## "));
+    let mut of_version = titles.filter(|title| title.split([' ', ',']).next() == Some(version));
+    of_version.any(|title| !title.contains("(not released yet)"))
+}
+
+#[test]
+fn section_of_a_version_that_is_being_prepared_freezes_nothing() {
+    for (changes, is_frozen) in [
+        ("# Changes\n\n## Unreleased\n\n## 0.1.0 (not released yet)\n", false),
+        ("# Changes\n\n## Unreleased\n\n## 0.1.0, 2027-01-01\n", true),
+        ("# Changes\n\n## 0.1.0\n\n## 0.0.9 (not released yet)\n", true),
+        ("# Changes\n\n## 0.1.01\n", false),
+    ] {
+        assert_eq!(is_released(changes, "0.1.0"), is_frozen, "{changes}");
+    }
+}
+
 /// Writes the fixtures of the version at hand.
 async fn write() {
     let version = env!("CARGO_PKG_VERSION");
     let changes = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../CHANGELOG.md");
-    let is_released = std::fs::read_to_string(changes).unwrap().contains(&format!("\n## {version}"));
-    assert!(!is_released, "{version} has been released, and its formats are frozen. {RULE}");
+    let changes = std::fs::read_to_string(changes).unwrap();
+    assert!(!is_released(&changes, version), "{version} has been released, and its formats are frozen. {RULE}");
     let folder = fixtures().join(version);
     std::fs::create_dir_all(&folder).unwrap();
     let (users, health) = (Postgres::start().unwrap(), Postgres::start().unwrap());

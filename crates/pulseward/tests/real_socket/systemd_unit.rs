@@ -1,19 +1,16 @@
 //! The unit in `deploy/systemd`: valid, hardened, and enough for what the service does.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use tempfile::tempdir;
 
+use crate::guides::blocks::{at_root, blocks_of};
 use crate::harness::{Service, pulseward};
 
 /// Exposure as systemd rates it, ten times its points: 1.7 by version 252, and some room for what later ones add.
 const HIGHEST_EXPOSURE: &str = "20";
 const PROGRAM: &str = "/usr/local/bin/pulseward";
-
-fn at_root(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
-}
 
 fn unit() -> String {
     std::fs::read_to_string(at_root("deploy/systemd/pulseward.service")).unwrap()
@@ -62,6 +59,29 @@ fn guides_name_the_unit_and_have_none_of_their_own() {
         let text = std::fs::read_to_string(at_root(guide)).unwrap();
         assert!(text.contains("`deploy/systemd/pulseward.service`"), "{guide}");
         assert!(!text.contains("ExecStart"), "{guide} repeats the unit");
+    }
+}
+
+#[test]
+fn addition_of_the_guide_takes_the_right_to_low_ports_away() {
+    let blocks = blocks_of("docs/operations.md");
+    let addition = &blocks.iter().find(|block| block.language == "ini").unwrap().text;
+    let folder = tempdir().unwrap();
+    let file = folder.path().join("pulseward.service");
+    // systemd reads an addition behind the unit, where an empty value takes back what is set before.
+    std::fs::write(&file, unit().replace(PROGRAM, "/bin/true") + "\n" + addition).unwrap();
+    let Some(verified) = systemd_analyze(&["verify", "--man=no"], &file) else { return };
+    let said = String::from_utf8_lossy(&verified.stderr);
+    let about_unit: Vec<&str> = said.lines().filter(|line| line.contains("pulseward")).collect();
+    assert!(verified.status.success() && about_unit.is_empty(), "{said}");
+    let rated = systemd_analyze(&["security", "--offline=true", "--no-pager"], &file).unwrap();
+    let said = String::from_utf8_lossy(&rated.stdout);
+    for setting in ["CapabilityBoundingSet", "AmbientCapabilities"] {
+        let rows: Vec<&str> = said.lines().filter(|line| line.contains(setting)).collect();
+        assert!(!rows.is_empty() && rows.iter().all(|row| row.starts_with('✓')), "{rows:?}");
+    }
+    for name in ["CapabilityBoundingSet", "AmbientCapabilities"] {
+        assert!(addition.lines().any(|line| line == format!("{name}=")) && !setting(&unit(), name).is_empty());
     }
 }
 

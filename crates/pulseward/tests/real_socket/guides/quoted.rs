@@ -1,0 +1,66 @@
+//! Code that documents quote is code of the project, as it is there.
+
+use std::path::Path;
+
+use super::accounted::pages;
+use super::blocks::{Block, at_root, blocks_of};
+
+/// A text without blanks and ends of lines, which a document may set as its lines need.
+fn squeezed(text: &str) -> String {
+    text.split_whitespace().collect()
+}
+
+/// Whether a source has a quotation: its pieces in their order, with anything between them where the quotation has `…` or a
+/// line without text.
+fn is_quoted_from(quotation: &str, source: &str) -> bool {
+    let mut rest = source;
+    quotation.split("\n\n").flat_map(|paragraph| paragraph.split('…')).map(squeezed).all(|piece| {
+        let after = rest.split_once(&piece).map(|(_, after)| after);
+        rest = after.unwrap_or("");
+        after.is_some()
+    })
+}
+
+/// All sources below a folder, squeezed.
+fn sources_below(folder: &Path, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if entry.file_type().unwrap().is_dir() {
+            sources_below(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(squeezed(&std::fs::read_to_string(path).unwrap()));
+        }
+    }
+}
+
+#[test]
+fn code_of_the_documents_is_in_the_sources() {
+    let mut sources = Vec::new();
+    for krate in std::fs::read_dir(at_root("crates")).unwrap() {
+        sources_below(&krate.unwrap().path().join("src"), &mut sources);
+    }
+    assert!(sources.len() > 300, "{}", sources.len());
+    for page in pages() {
+        let quotations: Vec<Block> = blocks_of(&page).into_iter().filter(|block| block.language == "rust").collect();
+        for Block { text, .. } in quotations {
+            assert!(
+                sources.iter().any(|source| is_quoted_from(&text, source)),
+                "{page} quotes what is nowhere:\n{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn quotation_is_found_as_it_is_only() {
+    let source = squeezed("fn a() {\n    b(1,\n      2)\n}\nfn c() {}");
+    for (quotation, is_there) in [
+        ("fn a() {\n  b(1, 2)\n}", true),
+        ("fn a() { … }\n", true),
+        ("fn a() {\n\nfn c() {}", true),
+        ("fn c() {}\n\nfn a() {", false),
+        ("fn a() { b(1, 3) }", false),
+    ] {
+        assert_eq!(is_quoted_from(quotation, &source), is_there, "{quotation}");
+    }
+}
