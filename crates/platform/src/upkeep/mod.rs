@@ -2,6 +2,7 @@
 
 pub(crate) mod audit;
 pub(crate) mod doctor;
+pub(crate) mod essentials;
 pub(crate) mod integrity;
 pub mod jobs;
 pub(crate) mod overwriting;

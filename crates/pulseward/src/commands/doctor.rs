@@ -2,6 +2,7 @@
 
 mod database_files;
 mod disks;
+mod essentials;
 mod problems;
 
 use clap::{ArgMatches, Args};
@@ -63,6 +64,7 @@ impl Doctor {
             problems.push(error.to_string());
         }
         let stores_answer = problems.is_empty();
+        problems.extend(platform.upkeep.damaged_essentials().await?.iter().map(essentials::problem));
         // Also after a problem was found: an operator wants the whole picture in one run.
         let storage = problems.unless_found("how much is stored", platform.upkeep.storage().await)?;
         let disks = disks::examine(store, platform.upkeep.object_folder(), &storage.all);
