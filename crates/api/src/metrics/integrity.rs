@@ -31,6 +31,11 @@ pub(super) async fn families(platform: &Platform) -> Vec<MetricFamily> {
         let help = "1 while a table of signing keys or of the store's identity is damaged, else 0.";
         families.push(gauges("pulseward_damaged_tables", help, tables));
     }
+    // Absent until it is known: a 0 would be a log that was signed in 1970.
+    if let Some(signed_ms) = platform.upkeep.audit_signed_ms() {
+        let help = "When a signed checkpoint was last seen to cover the whole audit log, seconds since 1970.";
+        families.push(gauges("pulseward_audit_checkpoint_timestamp_seconds", help, [([], signed_ms as f64 / 1e3)]));
+    }
     if let Ok(Some(state)) = platform.upkeep.scrub_state().await {
         let help = "Bytes that the pass over everything stored has read, of the pass under way or the last one.";
         families.push(gauges("pulseward_scrub_bytes", help, [([], state.bytes as f64)]));

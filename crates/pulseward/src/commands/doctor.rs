@@ -121,7 +121,10 @@ impl Doctor {
             "page_checksums": database_files::checksums_json(&files),
             "damaged_logs": database_files::logs_json(&files),
             "time_zone_tables": vitals::zone::tables_version(),
-            "audit_checkpoint": checkpoint.map(|(number, at_ms)| json!({"number": number, "at": iso(at_ms)})),
+            "audit_checkpoint": checkpoint.map(|(number, at_ms)| {
+                let age_s = (platform.core.now_ms() - at_ms).div_euclid(1_000);
+                json!({"number": number, "at": iso(at_ms), "age_s": age_s})
+            }),
             "put_aside": put_aside.iter().map(job_json).collect::<Vec<Value>>(),
         });
         if self.verify {

@@ -5,5 +5,6 @@ pub(crate) mod judge;
 pub(crate) mod newest;
 pub(crate) mod restored;
 pub(crate) mod seal;
+pub(crate) mod signed;
 pub(crate) mod verify;
 pub(crate) mod write;
