@@ -14,7 +14,7 @@ pub(crate) mod sweep;
 
 use std::sync::Arc;
 
-use self::audit::signed::LastSigned;
+use self::audit::last_signed::LastSigned;
 use crate::core::Core;
 use crate::data::Data;
 use crate::identity::Identity;

@@ -2,6 +2,7 @@
 
 pub(crate) mod checkpoint;
 pub(crate) mod judge;
+pub(crate) mod last_signed;
 pub(crate) mod newest;
 pub(crate) mod restored;
 pub(crate) mod seal;
