@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 use axum::{Json, Router};
+use platform::jobs::EngineState;
 use platform::{Damage, DamagedEssential, Platform, PlatformError};
 use serde::Serialize;
 use store::{DamagedRowCount, FailingJobs, ObjectFault, StoreError};
@@ -47,6 +48,9 @@ struct Readiness {
     /// Background work that fails; absent when none does. Requests are answered all the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     failing_jobs: Vec<FailingKind>,
+    /// Engine of background work; absent where the node has not the role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job_engine: Option<JobEngine>,
     /// Sealed files that are missing or damaged; absent when there are none. Everything else is answered all the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     damaged_files: Option<DamagedFiles>,
@@ -58,10 +62,26 @@ struct Readiness {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = 1)]
     damaged_logs: Option<u64>,
-    /// Tables of signing keys and of the store's identity that are damaged; absent when none is. What does not need them is
-    /// answered all the same.
+    /// Tables of keys and of the store's identity that are damaged; absent when none is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     damaged_tables: Vec<DamagedTable>,
+}
+
+/// Engine of background work.
+#[derive(Serialize, utoipa::ToSchema)]
+struct JobEngine {
+    /// Whether it works just now.
+    #[schema(example = true)]
+    works: bool,
+    /// Starts after a panic.
+    #[schema(example = 0)]
+    restarts: u64,
+}
+
+impl From<EngineState> for JobEngine {
+    fn from(EngineState { works, restarts }: EngineState) -> Self {
+        JobEngine { works, restarts }
+    }
 }
 
 /// A table that is not what was stored.
@@ -74,7 +94,7 @@ struct DamagedTable {
     #[schema(example = "signing_key")]
     table: &'static str,
     /// What does not work.
-    #[schema(example = "logins to the Users Cloud are answered 503; its tokens of before are good")]
+    #[schema(example = "logins are answered 503")]
     effect: &'static str,
 }
 
@@ -152,8 +172,10 @@ async fn livez() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
-/// Returns whether requests can be answered: both databases and the objects answer. Names background work that fails,
-/// sealed files that cannot be read, damaged logs, and damaged tables of keys.
+/// Returns whether requests can be answered: both databases and the objects answer.
+///
+/// Names background work that fails, its engine, sealed files that cannot be read, damaged logs, and damaged tables of
+/// keys.
 #[utoipa::path(get, path = "/readyz", tag = "operations", responses((status = 200, body = Readiness),
     (status = 503, body = ErrorBody, example = json!({"code": "unavailable",
         "message": "the service is not available just now; nothing was lost"}))))]
@@ -178,7 +200,16 @@ async fn readyz(State(state): State<ApiState>) -> Result<Json<Readiness>> {
     let damaged_logs: u64 = upkeep.damaged_log_counts()?.iter().map(|(_, logs)| logs).sum();
     let damaged_logs = (damaged_logs > 0).then_some(damaged_logs);
     let damaged_tables = essentials.into_iter().map(DamagedTable::from).collect();
-    Ok(Json(Readiness { status: "ok", failing_jobs, damaged_files, damaged_rows, damaged_logs, damaged_tables }))
+    let job_engine = state.platform.core.signals().engine().map(JobEngine::from);
+    Ok(Json(Readiness {
+        status: "ok",
+        failing_jobs,
+        job_engine,
+        damaged_files,
+        damaged_rows,
+        damaged_logs,
+        damaged_tables,
+    }))
 }
 
 /// Returns whether both databases and the objects answer and can be written, within the time of an answer about readiness.
