@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use platform::{Cloud, Platform};
-use store::{HealthDb, SealState, StoreError, UsersDb};
+use store::{AuditEnd, HealthDb, SealState, StoreError, UsersDb};
 
 use super::expected::Expected;
 use crate::failure::Failure;
@@ -28,7 +28,7 @@ pub(super) async fn take(platform: &Platform, key_path: &Path, expected: Expecte
 /// and the audit log would look as if somebody had changed it.
 async fn refuse_wrong_key(platform: &Platform, key_path: &Path) -> Result<(), Failure> {
     let end = unless_damaged(platform.upkeep.audit_end().await)?;
-    let is_others = end.as_ref().is_some_and(|end| end.is_of_other_key());
+    let is_others = end.as_ref().is_some_and(AuditEnd::is_of_other_key);
     // A code or a key that it opens was made with it. What it does not open is damaged then, and no reason to refuse what
     // is right: an operator would look for another key, which there is not.
     let mut is_proven = end.is_some_and(|end| end.state == SealState::Sealed);
