@@ -6,7 +6,8 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 use axum::{Json, Router};
-use platform::{Damage, Platform, PlatformError};
+use platform::jobs::EngineState;
+use platform::{Damage, DamagedEssential, Platform, PlatformError};
 use serde::Serialize;
 use store::{DamagedRowCount, FailingJobs, ObjectFault, StoreError};
 use utoipa_axum::router::OpenApiRouter;
@@ -47,6 +48,9 @@ struct Readiness {
     /// Background work that fails; absent when none does. Requests are answered all the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     failing_jobs: Vec<FailingKind>,
+    /// Engine of background work; absent where the node has not the role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job_engine: Option<JobEngine>,
     /// Sealed files that are missing or damaged; absent when there are none. Everything else is answered all the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     damaged_files: Option<DamagedFiles>,
@@ -58,6 +62,46 @@ struct Readiness {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = 1)]
     damaged_logs: Option<u64>,
+    /// Tables of keys and of the store's identity that are damaged; absent when none is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    damaged_tables: Vec<DamagedTable>,
+}
+
+/// Engine of background work.
+#[derive(Serialize, utoipa::ToSchema)]
+struct JobEngine {
+    /// Whether it works just now.
+    #[schema(example = true)]
+    works: bool,
+    /// Starts after a panic.
+    #[schema(example = 0)]
+    restarts: u64,
+}
+
+impl From<EngineState> for JobEngine {
+    fn from(EngineState { works, restarts }: EngineState) -> Self {
+        JobEngine { works, restarts }
+    }
+}
+
+/// A table that is not what was stored.
+#[derive(Serialize, utoipa::ToSchema)]
+struct DamagedTable {
+    /// Database.
+    #[schema(example = "users")]
+    database: &'static str,
+    /// Table.
+    #[schema(example = "signing_key")]
+    table: &'static str,
+    /// What does not work.
+    #[schema(example = "logins are answered 503")]
+    effect: &'static str,
+}
+
+impl From<DamagedEssential> for DamagedTable {
+    fn from(DamagedEssential { database, table, effect, .. }: DamagedEssential) -> Self {
+        DamagedTable { database, table, effect }
+    }
 }
 
 /// Rows that are not what was stored.
@@ -128,25 +172,44 @@ async fn livez() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
-/// Returns whether requests can be answered: both databases and the objects answer. Names background work that fails,
-/// sealed files that cannot be read, and damaged logs.
+/// Returns whether requests can be answered: both databases and the objects answer.
+///
+/// Names background work that fails, its engine, sealed files that cannot be read, damaged logs, and damaged tables of
+/// keys.
 #[utoipa::path(get, path = "/readyz", tag = "operations", responses((status = 200, body = Readiness),
     (status = 503, body = ErrorBody, example = json!({"code": "unavailable",
         "message": "the service is not available just now; nothing was lost"}))))]
 async fn readyz(State(state): State<ApiState>) -> Result<Json<Readiness>> {
     let upkeep = &state.platform.upkeep;
     let checked = async {
-        futures::try_join!(upkeep.check_stores(), upkeep.failing_jobs(), upkeep.damage(), upkeep.damaged_rows())
+        futures::try_join!(
+            upkeep.check_stores(),
+            upkeep.failing_jobs(),
+            upkeep.damage(),
+            upkeep.damaged_rows(),
+            upkeep.damaged_essentials(),
+        )
     };
     let checked = runtime::timeout(LONGEST_CHECK, checked).await;
-    let ((), failing_jobs, damage, damaged_rows) = checked.map_err(|_| PlatformError::from(no_answer()))??;
+    let ((), failing_jobs, damage, damaged_rows, essentials) =
+        checked.map_err(|_| PlatformError::from(no_answer()))??;
     let of_kind = |FailingJobs { kind, failing, put_aside }| FailingKind { kind, failing, put_aside };
     let failing_jobs = failing_jobs.into_iter().map(of_kind).collect();
     let damaged_files = DamagedFiles::of(&damage);
     let damaged_rows = DamagedRows::of(damaged_rows);
     let damaged_logs: u64 = upkeep.damaged_log_counts()?.iter().map(|(_, logs)| logs).sum();
     let damaged_logs = (damaged_logs > 0).then_some(damaged_logs);
-    Ok(Json(Readiness { status: "ok", failing_jobs, damaged_files, damaged_rows, damaged_logs }))
+    let damaged_tables = essentials.into_iter().map(DamagedTable::from).collect();
+    let job_engine = state.platform.core.signals().engine().map(JobEngine::from);
+    Ok(Json(Readiness {
+        status: "ok",
+        failing_jobs,
+        job_engine,
+        damaged_files,
+        damaged_rows,
+        damaged_logs,
+        damaged_tables,
+    }))
 }
 
 /// Returns whether both databases and the objects answer and can be written, within the time of an answer about readiness.

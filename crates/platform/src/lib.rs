@@ -60,6 +60,7 @@ pub use crate::upkeep::audit::judge::CheckpointFault;
 pub use crate::upkeep::audit::newest::NewestCheckpoint;
 pub use crate::upkeep::audit::verify::{AuditReport, ComparedCheckpoints, KeptCheckpoint};
 pub use crate::upkeep::doctor::{Storage, StorageReport, Verification};
+pub use crate::upkeep::essentials::{DamagedEssential, ESSENTIALS, EssentialFault};
 pub use crate::upkeep::integrity::Damage;
 pub use crate::upkeep::sweep::{LOST_AFTER_MS, Orphans};
 pub use crate::upkeep::{Upkeep, jobs, seal};

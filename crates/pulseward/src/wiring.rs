@@ -3,6 +3,7 @@
 mod expected;
 mod folder_lock;
 mod identity;
+mod keys;
 pub mod master_key;
 mod node_name;
 pub mod objects;
@@ -11,7 +12,7 @@ mod presence;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use platform::{Cloud, Environment, Platform, Settings};
+use platform::{Environment, Platform, Settings};
 use rand::TryRng;
 #[expect(clippy::disallowed_types, reason = "the one place where the system's randomness is drawn")]
 use rand::rngs::SysRng;
@@ -45,7 +46,7 @@ pub async fn open(options: &StoreOptions, settings: Settings) -> Result<Platform
     refuse_unfinished(options)?;
     let expected = Expected::StoreOrNothing;
     let platform = assemble(options, settings, expected).await?;
-    if let Err(refused) = take_key(&platform, options, expected).await {
+    if let Err(refused) = keys::take(&platform, &master_key_path(options), expected).await {
         close(&platform).await;
         return Err(refused);
     }
@@ -70,7 +71,7 @@ pub async fn with_stores_set<T>(
 ) -> Result<T, Failure> {
     refuse_unfinished(options)?;
     let platform = assemble(options, settings, expected).await?;
-    let ended = match take_key(&platform, options, expected).await {
+    let ended = match keys::take(&platform, &master_key_path(options), expected).await {
         Ok(()) => work(&platform).await,
         Err(refused) => Err(refused),
     };
@@ -91,36 +92,6 @@ async fn refuse_unfinished_databases(options: &StoreOptions) -> Result<(), Failu
         Address::Postgres(url) if store::backup::has_mark(&url).await? => Err(unfinished()),
         _ => Ok(()),
     }
-}
-
-/// Makes sure that the master key is that of the store, and lets it guard the audit log of a store that is new or of
-/// before.
-async fn take_key(platform: &Platform, options: &StoreOptions, expected: Expected) -> Result<(), Failure> {
-    // Otherwise any key is wrong: the right one is lost.
-    if expected != Expected::LostKey {
-        refuse_wrong_key(platform, options).await?;
-    }
-    if expected.makes_store() {
-        platform.upkeep.seal_new_audit_log().await?;
-    }
-    Ok(())
-}
-
-/// Refuses a master key that is not the one of the store: every login would fail, keys that sign would be sealed by two,
-/// and the audit log would look as if somebody had changed it.
-async fn refuse_wrong_key(platform: &Platform, options: &StoreOptions) -> Result<(), Failure> {
-    let mut is_right = !platform.upkeep.audit_end().await?.is_of_other_key();
-    for cloud in [Cloud::Users, Cloud::Health] {
-        is_right &= platform.identity.opens_signing_key(cloud).await?;
-    }
-    if is_right {
-        return Ok(());
-    }
-    Err(Failure::Usage(format!(
-        "{} is not the master key of this store: put the right one in its place, or name it with --master-key-file. If \
-         that is lost for good, move this one away and run `pulseward admin rotate-keys --new-master-key`",
-        master_key_path(options).display()
-    )))
 }
 
 /// Closes the stores, so that database files hold everything without their write-ahead logs.
@@ -172,7 +143,7 @@ async fn assemble(options: &StoreOptions, settings: Settings, expected: Expected
         refuse_unfinished_databases(options).await?;
     }
     let is_made = if expected.makes_store() {
-        users.store_identity().await?.is_some_and(|identity| identity.is_bound)
+        identity::is_made(&users).await?
     } else {
         presence::await_identity(&users, &users_address, &deadline).await?;
         true
@@ -189,12 +160,12 @@ async fn assemble(options: &StoreOptions, settings: Settings, expected: Expected
     identity::belong_together(&stores, expected, fill_random).await?;
     let master_key = match master_key {
         Some(key) => key,
-        None if expected != Expected::LostKey && (users.holds_sealed().await? || health.holds_sealed().await?) => {
-            return Err(key_is_lost(&key_path));
+        None if expected != Expected::LostKey && keys::hold_sealed(&users, &health).await? => {
+            return Err(keys::is_lost(&key_path));
         }
         // Nobody else may make it either: its path may be mistyped. The process that makes the store makes it last.
         None if expected != Expected::LostKey && !expected.makes_store() => {
-            presence::await_file(&key_path, || key_is_missing(&key_path), &deadline).await?;
+            presence::await_file(&key_path, || keys::is_missing(&key_path), &deadline).await?;
             master_key::read(&key_path)?
         }
         None => master_key::make(&key_path, fill_random)?,
@@ -219,24 +190,6 @@ pub fn refuse_unshared_key(options: &StoreOptions) -> Result<(), Failure> {
         return Err(Failure::Usage(message.to_owned()));
     }
     Ok(())
-}
-
-fn key_is_lost(path: &Path) -> Failure {
-    Failure::Usage(format!(
-        "{} is missing, and the store holds what was sealed with this master key: put its copy there, or name it with \
-         --master-key-file. If it is lost for good, `pulseward admin rotate-keys --new-master-key` makes another one and \
-         new keys that sign; second factors cannot be read any more then, and `pulseward admin remove-second-factor` \
-         takes them away",
-        path.display()
-    ))
-}
-
-fn key_is_missing(path: &Path) -> Failure {
-    Failure::Other(format!(
-        "{} is missing: name the store's master key with --master-key-file; where there is none yet, `pulseward migrate` \
-         and the start of the service make it",
-        path.display()
-    ))
 }
 
 /// Returns the settings of a service that clients reach under these addresses.

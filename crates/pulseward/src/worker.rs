@@ -11,6 +11,7 @@ use crate::wiring::HeldName;
 
 /// Time that background work may take to end. The engine gives back what is under way some time before.
 const LONGEST_END: Duration = Duration::from_secs(10);
+const RECALL_EVERY: Duration = Duration::from_mins(1);
 
 /// Starts the background work, where the node has a name to do it under, and wake-ups between nodes, where there is an
 /// address for them. Each task ends once `stop` becomes true.
@@ -21,6 +22,7 @@ pub fn start(
     stop: &watch::Receiver<bool>,
 ) -> TaskSet<()> {
     let mut tasks = TaskSet::default();
+    tasks.spawn("newest checkpoint", recall_checkpoint(platform.clone(), stop.clone()));
     let works = name.is_some();
     if let Some(name) = name {
         let (platform, stop) = (platform.clone(), stop.clone());
@@ -39,6 +41,18 @@ pub fn start(
         tasks.spawn("wake other nodes", jobs::send_wake_ups(platform.upkeep.clone(), stop.clone()));
     }
     tasks
+}
+
+/// Finds out how far the audit log is signed. Where the stores do not answer, it tries again until `stop` becomes true.
+async fn recall_checkpoint(platform: Platform, mut stop: watch::Receiver<bool>) {
+    loop {
+        let Err(error) = platform.upkeep.recall_audit_signed().await else { return };
+        tracing::warn!(%error, "how far the audit log is signed could not be found out, will retry");
+        // Without it the alert on its age has nothing to go by.
+        if runtime::timeout(RECALL_EVERY, stop.wait_for(|stop| *stop)).await.is_ok() {
+            return;
+        }
+    }
 }
 
 /// Waits until all background work has ended. What takes too long is left where it is: every step of it can be taken

@@ -110,8 +110,12 @@ pub struct NamedObject {
 /// [`StoreError::Conflict`] when a file is there; [`StoreError::Unavailable`] when no moment was found at which nobody
 /// writes. A file that was begun may be left.
 pub async fn copy_databases(copies: Vec<DatabaseCopy>) -> Result<()> {
-    let original =
-        |copy: DatabaseCopy| Original { address: copy.from, migrations: copy.database.migrations(), to: copy.to };
+    let original = |DatabaseCopy { database, from, to }: DatabaseCopy| Original {
+        name: database.name(),
+        address: from,
+        migrations: database.migrations(),
+        to,
+    };
     backup::copy(copies.into_iter().map(original).collect()).await
 }
 

@@ -16,9 +16,11 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(refresh)).routes(routes!(refresh_by_post)).routes(routes!(logout))
 }
 
-/// Returns a new token for an old one, which may have expired. The old one ends; for one minute more it can be
-/// refreshed again, in case the answer was lost. Anyone who refreshes it later ends all tokens that go back to the same
-/// exchange. Tokens of OAuth and those by which someone reads on a patient's behalf are refused.
+/// Returns a new token for an old one, which may have expired.
+///
+/// The old one ends; for one minute more it can be refreshed again, in case the answer was lost. Anyone who refreshes
+/// it later ends all tokens that go back to the same exchange. Tokens of OAuth and those by which someone reads on a
+/// patient's behalf are refused.
 #[utoipa::path(get, path = "/auth/refresh", tag = "logins",
     security(("health_token" = [])),
     responses((status = 200, body = RefreshBody, headers(("Authorization" = String, description = "Bearer and the new token"))),

@@ -17,6 +17,11 @@ pub(super) async fn families(platform: &Platform) -> Vec<MetricFamily> {
     families.extend(derivations(&platform.data.derivation_counts()));
     let help = "Starts of the engine after a panic of its own.";
     families.push(counters("pulseward_job_engine_restarts_total", help, [([], restarts as f64)]));
+    // Absent where the node does no background work: a 0 there would be no fault.
+    if let Some(engine) = platform.core.signals().engine() {
+        let help = "1 while the engine of background work of this node works, else 0.";
+        families.push(gauges("pulseward_job_engine_works", help, [([], f64::from(u8::from(engine.works)))]));
+    }
     if let Ok(due) = platform.upkeep.due_jobs().await {
         let help = "Jobs that wait to be run, on all nodes; derivations have a queue of their own.";
         families.push(of_all_kinds(

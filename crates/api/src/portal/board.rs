@@ -273,8 +273,10 @@ async fn board(
 }
 
 /// Returns what changes on the board of a study, as server-sent events: `row` with a row as data, `reload` when the
-/// board has to be read again. A client that comes back with `Last-Event-ID` gets what it has missed. The stream ends
-/// with the session or the API key.
+/// board has to be read again.
+///
+/// A client that comes back with `Last-Event-ID` gets what it has missed. The stream ends with the session or the API
+/// key.
 #[utoipa::path(get, path = "/groups/{code}/board/events", tag = "portal", params(("code" = String, Path),
         ("Last-Event-ID" = Option<String>, Header, description = "the last event that was seen; browsers send it")),
     security(("portal_cookie" = []), ("api_key_header" = []), ("api_key_bearer" = []), ("api_key_parameter" = [])),

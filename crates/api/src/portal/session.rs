@@ -69,8 +69,10 @@ struct SessionBody {
     wall_display: bool,
 }
 
-/// Signs in. The session is in the cookie `pulseward_session` (`__Host-pulseward_session` where the public address is
-/// https), which scripts cannot read. An unknown name, a wrong password and a wrong code answer the same.
+/// Signs in.
+///
+/// The session is in the cookie `pulseward_session` (`__Host-pulseward_session` where the public address is https),
+/// which scripts cannot read. An unknown name, a wrong password and a wrong code answer the same.
 #[utoipa::path(post, path = "/session", tag = "portal", request_body = SignIn, security(()),
     responses((status = 200, body = SessionBody), (status = 401, body = ErrorBody,
         description = "`invalid_credentials`, or `totp_required` when a code has to come along"),

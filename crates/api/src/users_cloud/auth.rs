@@ -23,8 +23,10 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
         .routes(routes!(change_password))
 }
 
-/// Returns a new token for an old one, which may have expired. The old one ends; for one minute more it can be
-/// refreshed again, in case the answer was lost. Anyone who refreshes it later ends the whole login.
+/// Returns a new token for an old one, which may have expired.
+///
+/// The old one ends; for one minute more it can be refreshed again, in case the answer was lost. Anyone who refreshes
+/// it later ends the whole login.
 ///
 /// A token of a password that staff chose is not refreshed (403 `password_change_required`).
 #[utoipa::path(get, path = "/auth/refresh", tag = "logins",
@@ -50,6 +52,7 @@ async fn refresh_by_post(state: State<ApiState>, address: ClientAddress, token: 
 }
 
 /// Ends the login: its tokens of the Users Cloud, and those of the Health Cloud that they were exchanged for.
+///
 /// A token that has expired is taken as long as it could be refreshed.
 #[utoipa::path(post, path = "/auth/logout", tag = "logins", security(("users_token" = [])),
     responses((status = 204), (status = 401, body = ErrorBody)))]

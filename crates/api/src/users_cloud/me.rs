@@ -45,8 +45,9 @@ async fn change(
     Ok(Json(UserBody::of_caller(state.platform.people.change_self(&caller, change, &address.text()).await?)))
 }
 
-/// Erases the caller with everything that was measured of them, for good. An account cannot go (409 `last_manager`)
-/// while a study would have patients and nobody who manages it.
+/// Erases the caller with everything that was measured of them, for good.
+///
+/// An account cannot go (409 `last_manager`) while a study would have patients and nobody who manages it.
 #[utoipa::path(delete, path = "/me", tag = "users",
     security(("users_token" = [])),
     responses((status = 200, body = ReceiptBody),

@@ -1,7 +1,12 @@
 //! What anyone may learn of background work: that it fails, and of what kind.
 
+use std::time::Duration;
+
+use platform::jobs::{self, NodeName};
 use serde_json::{Value, json};
 use store::{Failures, JobFailure, JobKind, JobLease, JobSubject, NEVER_MS, NewJob, NodeId, PatientId};
+
+use tokio::sync::watch;
 
 use crate::common::Story;
 
@@ -107,4 +112,41 @@ async fn failing_work_asks_for_no_new_start_of_the_node() {
     let answer = work.story.get("/readyz").await;
     assert_eq!((answer.status.as_u16(), answer.header("cache-control")), (200, "no-store"));
     assert_eq!(work.story.get("/livez").await.ok(), json!({"status": "ok"}), "alive says nothing of work");
+}
+
+async fn engine(story: &Story) -> Value {
+    story.get("/readyz").await.ok()["job_engine"].clone()
+}
+
+async fn until(story: &Story, expected: &Value) {
+    let reached = async {
+        while engine(story).await != *expected {
+            // What the engine looks for is where it panics.
+            story.platform.core.wake_derivations();
+            runtime::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    runtime::timeout(Duration::from_secs(30), reached).await.expect("reached");
+}
+
+async fn works_metric(story: &Story) -> Option<String> {
+    let text = api::metrics_text(&story.state).await;
+    text.lines().find_map(|line| line.strip_prefix("pulseward_job_engine_works ")).map(str::to_owned)
+}
+
+#[tokio::test]
+async fn engine_that_panics_is_shown_until_the_next_one_works_and_counted_from_then_on() {
+    let story = Story::begin().await;
+    assert_eq!((engine(&story).await, works_metric(&story).await), (Value::Null, None), "the node has not the role");
+    story.platform.core.health().plan_meanwhile("claims.claim_due", Box::pin(async { panic!("for a test") }));
+    let (stop, stopped) = watch::channel(false);
+    let node = NodeName { name: "node".to_owned(), version: "1".to_owned() };
+    let worker = runtime::spawn("engine", jobs::run(story.platform.upkeep.clone(), node, stopped));
+    until(&story, &json!({"works": false, "restarts": 1})).await;
+    assert_eq!(works_metric(&story).await.as_deref(), Some("0"));
+    until(&story, &json!({"works": true, "restarts": 1})).await;
+    assert_eq!(works_metric(&story).await.as_deref(), Some("1"));
+    stop.send(true).expect("heard");
+    worker.await.expect("ended");
+    assert_eq!(engine(&story).await["works"], false, "it has ended");
 }

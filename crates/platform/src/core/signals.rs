@@ -21,6 +21,8 @@ pub struct JobSignals {
     unheard: Mutex<BTreeSet<JobKind>>,
     /// Whether an engine of this node works.
     works: AtomicBool,
+    /// Whether this node has one at all, at work or not.
+    has_engine: AtomicBool,
     counts: Mutex<Counts>,
 }
 
@@ -28,6 +30,15 @@ pub struct JobSignals {
 struct Counts {
     kinds: BTreeMap<JobKind, KindCounts>,
     restarts: u64,
+}
+
+/// State of the engine of a node that has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineState {
+    /// Whether it works just now.
+    pub works: bool,
+    /// How often it was started again after a panic of its own.
+    pub restarts: u64,
 }
 
 /// Counts of a kind's runs on this node since it started.
@@ -104,6 +115,17 @@ impl JobSignals {
     pub(crate) async fn unheard(&self) -> BTreeSet<JobKind> {
         self.outward.notified().await;
         std::mem::take(&mut *self.unheard.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// This node does background work from now on.
+    pub(crate) fn engine_expected(&self) {
+        self.has_engine.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns the state of the engine; `None` on a node that does no background work, where nothing is wrong.
+    pub fn engine(&self) -> Option<EngineState> {
+        let has_engine = self.has_engine.load(Ordering::Relaxed);
+        has_engine.then(|| EngineState { works: self.works(), restarts: self.lock().restarts })
     }
 
     /// An engine of this node begins to work.

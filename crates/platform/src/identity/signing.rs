@@ -86,9 +86,25 @@ impl Identity {
 
     /// Returns whether the master key opens the key that a cloud signs with; true where there is none yet.
     pub async fn opens_signing_key(&self, cloud: Cloud) -> Result<bool> {
-        let stored = self.stored_keys(cloud).await?;
-        let signing: Vec<SigningKey> = stored.into_iter().filter(|key| key.retired_ms.is_none()).collect();
-        opens_newest(self.core.master_key(), cloud, &signing)
+        opens_newest(self.core.master_key(), cloud, &self.stored_signing_keys(cloud).await?)
+    }
+
+    /// Returns whether the key that a cloud signs with is what was stored, both halves of it; true where there is none yet.
+    pub async fn signing_key_is_whole(&self, cloud: Cloud) -> Result<bool> {
+        let signing = self.stored_signing_keys(cloud).await?;
+        let Some(newest) = signing.last() else { return Ok(true) };
+        Ok(self.open(cloud, newest)?.is_some_and(|opened| opened.public_key == newest.public_key))
+    }
+
+    /// Returns whether a cloud has a key that signs; the first one is made when it is needed.
+    pub async fn has_signing_key(&self, cloud: Cloud) -> Result<bool> {
+        Ok(!self.stored_signing_keys(cloud).await?.is_empty())
+    }
+
+    async fn stored_signing_keys(&self, cloud: Cloud) -> Result<Vec<SigningKey>> {
+        let mut stored = self.stored_keys(cloud).await?;
+        stored.retain(|key| key.retired_ms.is_none());
+        Ok(stored)
     }
 
     fn seen_keys(&self, cloud: Cloud, younger_than_ms: i64) -> Option<Arc<Keys>> {
@@ -112,6 +128,26 @@ impl Identity {
     }
 
     async fn load_keys(&self, cloud: Cloud) -> Result<Arc<Keys>> {
+        let keys = match self.read_keys(cloud).await {
+            Err(error) if error.is_damage() => self.kept_keys(cloud).ok_or(error)?,
+            // Without a key seen before, at least what verifies is there.
+            Ok(keys) if keys.signing.is_none() => self.kept_keys(cloud).unwrap_or(keys),
+            read => read?,
+        };
+        let keys = Arc::new(keys);
+        *self.keyring(cloud).seen.write().unwrap_or_else(PoisonError::into_inner) = Some(keys.clone());
+        Ok(keys)
+    }
+
+    /// Returns the keys that this node has seen before those in the store were damaged: what they sign and verify is as good
+    /// as it was, and a page that is damaged must not end everybody's work before the operator has come.
+    fn kept_keys(&self, cloud: Cloud) -> Option<Keys> {
+        let seen = self.keyring(cloud).seen.read().unwrap_or_else(PoisonError::into_inner).clone()?;
+        tracing::error!(cloud = cloud.name(), "the keys of tokens cannot be read, and those seen before are used");
+        Some(Keys { seen_ms: self.core.now_ms(), are_kept: true, ..Keys::clone(&seen) })
+    }
+
+    async fn read_keys(&self, cloud: Cloud) -> Result<Keys> {
         let mut stored = self.stored_keys(cloud).await?;
         if stored.iter().all(|key| key.retired_ms.is_some()) {
             let key = self.new_signing_key(cloud)?;
@@ -123,16 +159,20 @@ impl Identity {
             stored = self.stored_keys(cloud).await?;
         }
         let newest = stored.iter().rfind(|key| key.retired_ms.is_none());
-        let newest = newest.ok_or_else(|| broken("no key signs"))?;
-        let mut verifying = HashMap::default();
-        for key in &stored {
-            let decoding = DecodingKey::from_ed_components(&URL_SAFE_NO_PAD.encode(&key.public_key)).map_err(broken)?;
-            verifying.insert(key.kid.clone(), (decoding, key.public_key.clone()));
+        let signing_kid = newest.ok_or_else(|| broken("no key signs"))?.kid.clone();
+        let (mut verifying, mut signing) = (HashMap::default(), None);
+        for key in stored {
+            let opened = self.open(cloud, &key)?;
+            // The private half is sealed, so where it opens it is right, and the public half follows from it. What lies in
+            // the clear may have lost a bit, and every token would be refused as forged.
+            let public_key = opened.as_ref().map_or(key.public_key, |opened| opened.public_key.clone());
+            let decoding = DecodingKey::from_ed_components(&URL_SAFE_NO_PAD.encode(&public_key)).map_err(broken)?;
+            if key.kid == signing_kid {
+                signing = opened.map(|opened| opened.signing);
+            }
+            verifying.insert(key.kid, (decoding, public_key));
         }
-        let signing = self.unseal(cloud, newest)?.ok_or_else(|| broken("the master key does not open it"))?;
-        let keys = Arc::new(Keys { signing_kid: newest.kid.clone(), signing, verifying, seen_ms: self.core.now_ms() });
-        *self.keyring(cloud).seen.write().unwrap_or_else(PoisonError::into_inner) = Some(keys.clone());
-        Ok(keys)
+        Ok(Keys { signing_kid, signing, verifying, seen_ms: self.core.now_ms(), are_kept: false })
     }
 
     fn new_signing_key(&self, cloud: Cloud) -> Result<SigningKey> {
@@ -153,9 +193,8 @@ impl Identity {
         })
     }
 
-    /// Returns the private half of a key; `None` when the master key does not open it.
-    fn unseal(&self, cloud: Cloud, key: &SigningKey) -> Result<Option<EncodingKey>> {
-        unsealed(&self.sealing_key()?, cloud, key)
+    fn open(&self, cloud: Cloud, key: &SigningKey) -> Result<Option<OpenedKey>> {
+        opened(&self.sealing_key()?, cloud, key)
     }
 
     /// Returns the key that seals what only this service may read.
@@ -168,17 +207,26 @@ impl Identity {
 /// none.
 pub fn opens_newest(master_key: &[u8; 32], cloud: Cloud, signing: &[SigningKey]) -> Result<bool> {
     match signing.last() {
-        Some(newest) => Ok(unsealed(&sealing_key_of(master_key)?, cloud, newest)?.is_some()),
+        Some(newest) => Ok(opened(&sealing_key_of(master_key)?, cloud, newest)?.is_some()),
         None => Ok(true),
     }
 }
 
-fn unsealed(sealing: &LessSafeKey, cloud: Cloud, key: &SigningKey) -> Result<Option<EncodingKey>> {
+/// A key that the master key has opened.
+struct OpenedKey {
+    signing: EncodingKey,
+    public_key: Vec<u8>,
+}
+
+/// Opens a key; `None` when the master key does not open it.
+fn opened(sealing: &LessSafeKey, cloud: Cloud, key: &SigningKey) -> Result<Option<OpenedKey>> {
     let Some((nonce, sealed)) = key.sealed_key.split_at_checked(NONCE_LEN) else { return Ok(None) };
     let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(broken)?;
     let mut sealed = sealed.to_vec();
-    let opened = sealing.open_in_place(nonce, sealed_for(cloud, &key.kid), &mut sealed);
-    Ok(opened.ok().map(|opened| EncodingKey::from_ed_der(opened)))
+    let Ok(private) = sealing.open_in_place(nonce, sealed_for(cloud, &key.kid), &mut sealed) else { return Ok(None) };
+    let pair = Ed25519KeyPair::from_pkcs8(private).map_err(broken)?;
+    let public_key = pair.public_key().as_ref().to_vec();
+    Ok(Some(OpenedKey { signing: EncodingKey::from_ed_der(private), public_key }))
 }
 
 fn sealing_key_of(master_key: &[u8; 32]) -> Result<LessSafeKey> {

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use boxed_futures::boxed_futures;
 use jsonwebtoken::{Algorithm, Header, Validation};
-use store::{AccountId, ClientId, FamilyId, SessionId, User};
+use store::{AccountId, ClientId, FamilyId, SessionId, StoreError, User};
 
 use crate::core::audit;
 use crate::core::error::{PlatformError, Result};
@@ -104,7 +104,10 @@ impl Identity {
         };
         let keys = self.keys(cloud).await?;
         let header = Header { kid: Some(keys.signing_kid.clone()), ..Header::new(Algorithm::EdDSA) };
-        jsonwebtoken::encode(&header, &claims, &keys.signing)
+        // Said as damage: nothing of the request is wrong, and an operator can bring the key back.
+        let signing = keys.signing.as_ref();
+        let signing = signing.ok_or_else(|| StoreError::Damaged("the key that signs tokens".to_owned()))?;
+        jsonwebtoken::encode(&header, &claims, signing)
             .map_err(|error| PlatformError::Internal(format!("signing a token: {error}")))
     }
 
@@ -132,7 +135,7 @@ impl Identity {
         let header = jsonwebtoken::decode_header(token).map_err(|_| NOT_VALID)?;
         let kid = header.kid.ok_or(NOT_VALID)?;
         let keys = self.keys_with(cloud, &kid).await?;
-        let (key, _) = keys.verifying.get(&kid).ok_or(NOT_VALID)?;
+        let key = keys.verifying(&kid)?.ok_or(NOT_VALID)?;
         // One algorithm, ours: what the header of a token says must not choose how it is checked.
         let mut validation = Validation::new(Algorithm::EdDSA);
         validation.set_issuer(&[self.issuer(cloud)]);

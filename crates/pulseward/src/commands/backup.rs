@@ -15,7 +15,7 @@ use clap::{ArgMatches, Args};
 use platform::Platform;
 use serde_json::{Value, json};
 use store::backup::{Database, DatabaseCopy, copy_databases, count_patients, last_audit_number};
-use store::{Address, CHECKPOINTS, HoldId, ObjectFault, checkpoint_path};
+use store::{Address, CHECKPOINTS, HoldId, ObjectFault, StoreError, checkpoint_path};
 
 use self::manifest::{CopiedDatabase, FORMAT, FileList, ListedFile, Manifest};
 use self::objects::{Amount, Contents, ERASED};
@@ -188,7 +188,7 @@ impl Making<'_> {
             let from = wiring::database_address(self.store, database)?;
             copies.push(DatabaseCopy { database, from, to: database_file(self.folder, database) });
         }
-        copy_databases(copies.clone()).await?;
+        copy_databases(copies.clone()).await.map_err(refused_copy)?;
         let mut copied = BTreeMap::new();
         for DatabaseCopy { database, from, to } in copies {
             let bytes = std::fs::metadata(&to).map_err(|error| Failure::file("read", &to, error))?.len();
@@ -238,6 +238,17 @@ impl Making<'_> {
         }
         Ok(Some(self.platform.upkeep.hold_objects(self.id, HOLD_LISTED_MS).await?))
     }
+}
+
+/// A copy of a damaged page would get a checksum that is right, and replace a backup in which the page is sound.
+fn refused_copy(error: StoreError) -> Failure {
+    if !error.is_damage() {
+        return error.into();
+    }
+    Failure::Other(format!(
+        "{error}: nothing was copied, and earlier backups are worth keeping; `pulseward doctor --verify` names what is \
+         damaged and what to do"
+    ))
 }
 
 fn report(manifest: &Manifest, key: KeyInBackup, held_until: Option<i64>) -> Value {

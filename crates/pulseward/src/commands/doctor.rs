@@ -2,6 +2,7 @@
 
 mod database_files;
 mod disks;
+mod essentials;
 mod problems;
 
 use clap::{ArgMatches, Args};
@@ -63,6 +64,7 @@ impl Doctor {
             problems.push(error.to_string());
         }
         let stores_answer = problems.is_empty();
+        problems.extend(platform.upkeep.damaged_essentials().await?.iter().map(essentials::problem));
         // Also after a problem was found: an operator wants the whole picture in one run.
         let storage = problems.unless_found("how much is stored", platform.upkeep.storage().await)?;
         let disks = disks::examine(store, platform.upkeep.object_folder(), &storage.all);
@@ -119,7 +121,10 @@ impl Doctor {
             "page_checksums": database_files::checksums_json(&files),
             "damaged_logs": database_files::logs_json(&files),
             "time_zone_tables": vitals::zone::tables_version(),
-            "audit_checkpoint": checkpoint.map(|(number, at_ms)| json!({"number": number, "at": iso(at_ms)})),
+            "audit_checkpoint": checkpoint.map(|(number, at_ms)| {
+                let age_s = (platform.core.now_ms() - at_ms).div_euclid(1_000);
+                json!({"number": number, "at": iso(at_ms), "age_s": age_s})
+            }),
             "put_aside": put_aside.iter().map(job_json).collect::<Vec<Value>>(),
         });
         if self.verify {

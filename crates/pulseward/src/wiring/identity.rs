@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
-use platform::hex;
+use platform::{PlatformError, hex};
 use store::{HealthDb, Objects, STORE_ID, StoreError, StoreId, UsersDb};
 
 use super::expected::Expected;
+use super::keys::unless_damaged;
 use crate::failure::Failure;
 
 /// Time that a process that is making the store may take to name its objects.
@@ -28,16 +29,25 @@ pub(super) async fn belong_together(
     expected: Expected,
     fill_random: fn(&mut [u8]),
 ) -> Result<(), Failure> {
-    let id = match stores.users.store_identity().await? {
-        Some(identity) if identity.is_bound => identity.id,
+    let of_health = async || unless_damaged(stores.health.store_id().await.map_err(PlatformError::from));
+    let id = match unless_damaged(stores.users.store_identity().await.map_err(PlatformError::from))? {
+        Some(Some(identity)) if identity.is_bound => {
+            // One that is damaged is no other one: the objects are still compared, and a service that does not start
+            // takes no samples.
+            if let Some(of_health) = of_health().await? {
+                compare_databases(&identity.id, of_health)?;
+            }
+            identity.id
+        }
         // What only looks at a store, or works on its databases, may not know where its objects are.
-        _ if !expected.makes_store() => return Ok(()),
-        begun => {
+        Some(_) if !expected.makes_store() => return Ok(()),
+        Some(begun) => {
             let begun = begun.map(|identity| identity.id);
             make(stores, begun, expected, random_id(fill_random)).await?
         }
+        // Of three places that have it, two are to agree.
+        None => of_health().await?.flatten().ok_or_else(identity_is_lost)?,
     };
-    compare_databases(&id, stores.health.store_id().await?)?;
     if !expected.needs_objects() {
         return Ok(());
     }
@@ -55,6 +65,12 @@ pub(super) async fn belong_together(
         Err(error) => return Err(error.into()),
     }
     Ok(())
+}
+
+/// Returns whether the store has been made as a whole. A damaged identity was written once.
+pub(super) async fn is_made(users: &UsersDb) -> Result<bool, Failure> {
+    let identity = unless_damaged(users.store_identity().await.map_err(PlatformError::from))?;
+    Ok(identity.is_none_or(|identity| identity.is_some_and(|identity| identity.is_bound)))
 }
 
 /// Gives databases and objects their identity, which none of them has or only the users database.
@@ -106,6 +122,14 @@ fn random_id(fill_random: fn(&mut [u8])) -> StoreId {
     let mut bytes = [0; 16];
     fill_random(&mut bytes);
     StoreId::new(hex(&bytes))
+}
+
+fn identity_is_lost() -> Failure {
+    Failure::Other(
+        "store_identity is damaged in both databases, so that nobody knows whether they and the objects belong together: \
+         restore a backup; nothing was changed"
+            .to_owned(),
+    )
 }
 
 fn compare_databases(id: &StoreId, of_health: Option<StoreId>) -> Result<(), Failure> {

@@ -8,6 +8,7 @@ use runtime::Instant;
 use store::backup::Database;
 use store::{Address, SchemaState, UsersDb};
 
+use super::identity::is_made;
 use crate::failure::Failure;
 
 /// Time that a process may take to make a store or to bring it up to date, which nobody else does meanwhile.
@@ -54,7 +55,7 @@ pub(super) async fn await_databases(databases: &[(Database, Address)], deadline:
 
 /// Waits until the store has been made as a whole. `address` is that of the users database.
 pub(super) async fn await_identity(users: &UsersDb, address: &Address, deadline: &Deadline) -> Result<(), Failure> {
-    while !users.store_identity().await?.is_some_and(|identity| identity.is_bound) {
+    while !is_made(users).await? {
         deadline.wait_for(no_store(Database::Users, address)).await?;
     }
     Ok(())

@@ -1,13 +1,13 @@
 //! What an operator hears of the files of the databases: that pages have no checksums, and that a log was damaged.
 
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
-use serde_json::{Value, json};
+use serde_json::json;
 use tempfile::tempdir;
 
-use crate::harness::{Patient, Researcher, Service, run};
+use crate::flipped_pages::{doctor, flip_in, json_at, names};
+use crate::harness::{Patient, Researcher, Service};
 
 const BEGIN_MS: i64 = 1_763_600_000_000;
 const MINUTES: i64 = 30;
@@ -15,12 +15,6 @@ const ROWS: &str = "/health/v2/raw-metrics/activity?from_date=2025-11-20T00:00:0
 /// A frame of a log: a page and what is in front of it.
 const FRAME: usize = 8192 + 24;
 const HEADER: usize = 32;
-
-fn doctor(data: &Path, arguments: &[&str]) -> (Option<i32>, Value) {
-    let output = run(&[&["doctor", "--json", "--data", data.to_str().unwrap()], arguments].concat());
-    let report = serde_json::from_slice(&output.stdout);
-    (output.status.code(), report.unwrap_or_else(|_| panic!("{output:?}")))
-}
 
 async fn sync(researcher: &Researcher, patient: &Patient, minute: i64) {
     let body = json!({"data": {"activity": {"timestamp": [BEGIN_MS + minute * 60_000], "bpm": [61]}}});
@@ -116,28 +110,6 @@ async fn database_without_page_checksums_is_named_and_gets_them_while_the_servic
     assert!(version.starts_with("20"), "the version of the tables of time zones: {version}");
 }
 
-/// Flips a bit of the last page that holds rows of a table; answers the number of the page.
-fn flip_in(data: &Path, database: &str, table: &str) -> i64 {
-    const LEAF: &str = "SELECT pageno FROM dbstat WHERE name = ?1 AND pagetype = 'leaf' ORDER BY path DESC";
-    let file = data.join(database);
-    // Of a copy: who closes a database last can write to it.
-    let copy = data.join("to look at");
-    std::fs::copy(&file, &copy).unwrap();
-    let page: i64 = Connection::open(&copy).unwrap().query_row(LEAF, [table], |row| row.get(0)).unwrap();
-    std::fs::remove_file(&copy).unwrap();
-    let file = std::fs::OpenOptions::new().read(true).write(true).open(file).unwrap();
-    let (place, mut byte) = (page as u64 * 8192 - 100, [0]);
-    file.read_exact_at(&mut byte, place).unwrap();
-    file.write_all_at(&[byte[0] ^ 1], place).unwrap();
-    page
-}
-
-/// Returns whether a problem names both.
-fn names(report: &Value, one: &str, other: &str) -> bool {
-    let problems = report["problems"].as_array().unwrap();
-    problems.iter().any(|line| line.as_str().unwrap().contains(one) && line.as_str().unwrap().contains(other))
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn damaged_pages_are_named_with_all_else_and_shown_until_they_are_right() {
     let data = tempdir().unwrap();
@@ -178,7 +150,7 @@ async fn damaged_pages_are_named_with_all_else_and_shown_until_they_are_right() 
     let (status, report) = doctor(data.path(), &[]);
     assert!(status == Some(1) && names(&report, "damaged rows", "users"), "{report}");
     let service = Service::start_with(data.path(), &["--metrics-listen", "127.0.0.1:0"]);
-    let (_, ready) = reqwest_json(&format!("{}/readyz", service.url)).await;
+    let (_, ready) = json_at(&format!("{}/readyz", service.url)).await;
     assert_eq!(ready["damaged_rows"], json!({"stretches": 1, "example": "users pages"}), "{ready}");
     let metrics = service.said.iter().find_map(|line| line.strip_prefix("metrics on ")).unwrap();
     let metrics = reqwest::get(metrics).await.unwrap().text().await.unwrap();
@@ -189,9 +161,4 @@ async fn damaged_pages_are_named_with_all_else_and_shown_until_they_are_right() 
     assert_eq!(doctor(data.path(), &["--verify"]).0, Some(0));
     let (status, report) = doctor(data.path(), &[]);
     assert_eq!(status, Some(0), "it is right again: {report}");
-}
-
-async fn reqwest_json(url: &str) -> (u16, Value) {
-    let answer = reqwest::get(url).await.unwrap();
-    (answer.status().as_u16(), answer.json().await.unwrap())
 }

@@ -25,6 +25,8 @@ use crate::error::{Result, StoreError};
 /// A database that is copied.
 #[derive(Clone, Debug)]
 pub(crate) struct Original {
+    /// Its name, for errors.
+    pub name: &'static str,
     /// Where it is.
     pub address: Address,
     /// Its schema.
@@ -51,7 +53,15 @@ pub(crate) async fn copy(originals: Vec<Original>) -> Result<()> {
     }
     let snapshots = moment::snapshots(&parts).await?;
     // At the same time: a snapshot that waits for the other's end would keep a server from vacuuming for longer.
-    let copying = originals.into_iter().zip(snapshots).map(|(original, snapshot)| copy_one(original, snapshot));
+    let copying = originals.into_iter().zip(snapshots).map(async |(original, snapshot)| {
+        let name = original.name;
+        let copied = copy_one(original, snapshot).await;
+        // Of two databases, the reason alone does not say which one an operator has to look at.
+        copied.map_err(|error| match error {
+            StoreError::Damaged(reason) => StoreError::Damaged(format!("the {name} database: {reason}")),
+            error => error,
+        })
+    });
     futures::future::try_join_all(copying).await?;
     Ok(())
 }

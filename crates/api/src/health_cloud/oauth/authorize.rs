@@ -24,8 +24,10 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(ask)).routes(routes!(submit))
 }
 
-/// Returns the login page for an application's request. What is wrong with the request is reported to the application,
-/// at its own address; only when client and address do not belong together, to the person.
+/// Returns the login page for an application's request.
+///
+/// What is wrong with the request is reported to the application, at its own address; only when client and address do
+/// not belong together, to the person.
 #[utoipa::path(get, path = "/oauth/authorize", tag = "oauth",
     params(("response_type" = String, Query, description = "`code`"), ("client_id" = String, Query),
         ("redirect_uri" = String, Query, description = "one of the client's, byte by byte; the port may differ on the loopback interface"),

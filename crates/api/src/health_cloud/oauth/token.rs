@@ -92,8 +92,10 @@ impl From<OauthTokens> for TokenBody {
     }
 }
 
-/// Gives tokens for a code or for a refresh token. A code counts once and for 60 seconds; a refresh token counts once.
-/// Either of them used again ends the tokens that came from it.
+/// Gives tokens for a code or for a refresh token.
+///
+/// A code counts once and for 60 seconds; a refresh token counts once. Either of them used again ends the tokens that
+/// came from it.
 #[utoipa::path(post, path = "/oauth/token", tag = "oauth",
     security((), ("oauth_client" = [])),
     request_body(content = TokenRequest, content_type = "application/x-www-form-urlencoded"),
@@ -153,8 +155,9 @@ body! {
     }
 }
 
-/// Gives a token back (RFC 7009). Whichever of its family it is, all of them end. A token that is not known, or has
-/// ended, is 200 as well.
+/// Gives a token back (RFC 7009).
+///
+/// Whichever of its family it is, all of them end. A token that is not known, or has ended, is 200 as well.
 #[utoipa::path(post, path = "/oauth/revoke", tag = "oauth",
     security((), ("oauth_client" = [])),
     request_body(content = TokenQuery, content_type = "application/x-www-form-urlencoded"),

@@ -7,5 +7,6 @@ mod erasure;
 mod exports;
 mod reads;
 mod sealing;
+mod signing_audit_log;
 mod signing_keys;
 mod study;

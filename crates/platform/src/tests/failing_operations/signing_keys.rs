@@ -1,9 +1,10 @@
 //! Keys that sign, of stores that were brought to another master key, and of stores that fail while they are tried.
 
 use store::FailureMoment::BeforeItBegins;
-use store::{Address, HealthDb, SigningKey, UsersDb};
+use store::{AccountId, Address, HealthDb, Role, SessionId, SigningKey, User, UsersDb};
 
 use super::study::Study;
+use crate::identity::tokens::Unsigned;
 use crate::test_service::Service;
 use crate::{Cloud, SigningKeyFate};
 
@@ -56,7 +57,19 @@ async fn key_that_the_master_key_does_not_open_is_rotated_once() {
     let service = Service::on(address("users.db"), address("health.db")).await;
     let identity = &service.platform.identity;
     for (cloud, before) in [(Cloud::Users, "sealed"), (Cloud::Health, "short")] {
-        assert!(identity.public_keys(cloud).await.is_err(), "nothing signs");
+        assert_eq!(identity.public_keys(cloud).await.unwrap().len(), 1, "old tokens are verified");
+        let (session_id, user) = (SessionId::new("session"), User::Account(AccountId::new("rita"), Role::Researcher));
+        let (issued_ms, expires_ms) = (1, 2);
+        let unsigned = Unsigned {
+            session_id: &session_id,
+            issued_ms,
+            expires_ms,
+            user: &user,
+            scope: None,
+            actor: None,
+            client: None,
+        };
+        assert!(identity.sign(cloud, unsigned).await.is_err_and(|error| error.is_damage()), "nothing signs");
         assert_eq!(identity.rotate_unopened_signing_key(cloud).await.unwrap(), SigningKeyFate::Rotated);
         assert_eq!(identity.rotate_unopened_signing_key(cloud).await.unwrap(), SigningKeyFate::Kept);
         let keys = stored(&service, cloud).await;

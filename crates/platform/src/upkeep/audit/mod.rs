@@ -2,8 +2,10 @@
 
 pub(crate) mod checkpoint;
 pub(crate) mod judge;
+pub(crate) mod last_signed;
 pub(crate) mod newest;
 pub(crate) mod restored;
 pub(crate) mod seal;
+pub(crate) mod signed;
 pub(crate) mod verify;
 pub(crate) mod write;

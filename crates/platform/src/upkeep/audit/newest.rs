@@ -14,6 +14,8 @@ const OVERDUE_MS: i64 = 24 * 3_600_000;
 pub struct NewestCheckpoint {
     /// Number of its entry and time of its object, ms; `None` without any.
     pub newest: Option<(i64, i64)>,
+    /// Time of the last moment at which all entries had a checkpoint, ms, as far as that can be known.
+    pub signed_ms: i64,
     /// Whether entries have waited for a checkpoint for more than a day, as far as that can be known.
     pub is_overdue: bool,
 }
@@ -31,7 +33,9 @@ impl Upkeep {
             (None, Some(seal)) => (0, seal.at_ms),
             (None, None) => (0, self.core.now_ms()),
         };
-        let is_overdue = end.number > signed && self.core.now_ms() - since_ms > OVERDUE_MS;
-        Ok(NewestCheckpoint { newest, is_overdue })
+        let now_ms = self.core.now_ms();
+        // A log that does not grow gets no other checkpoint, and nothing is wrong with that.
+        let signed_ms = if end.number > signed { since_ms } else { now_ms };
+        Ok(NewestCheckpoint { newest, signed_ms, is_overdue: now_ms - signed_ms > OVERDUE_MS })
     }
 }

@@ -17,13 +17,19 @@ impl Upkeep {
     /// # Errors
     /// [`StoreError::Damaged`] when the end is not what the service wrote: a signature would vouch for it.
     pub async fn write_checkpoint(&self) -> Result<Option<Checkpoint>> {
-        let Some(checkpoint) = self.checkpoint_of_end().await? else { return Ok(None) };
+        // Read before the end of the log is: what comes meanwhile is not signed.
+        let now_ms = self.core.now_ms();
+        let Some(checkpoint) = self.checkpoint_of_end().await? else {
+            self.last_signed.note(now_ms);
+            return Ok(None);
+        };
         // Never over one that is there: a bucket may keep objects from being written again.
         if !self.core.objects().has_checkpoint(checkpoint.number).await? {
             let text =
                 serde_json::to_string(&checkpoint).map_err(|error| PlatformError::Internal(error.to_string()))?;
             self.core.objects().put_checkpoint(checkpoint.number, text + "\n").await?;
         }
+        self.last_signed.note(now_ms);
         Ok(Some(checkpoint))
     }
 

@@ -11,6 +11,7 @@ use vitals::zone::ZoneRuns;
 
 use super::membership::NodeName;
 use crate::core::access::Readable;
+use crate::core::signals::EngineState;
 use crate::jobs;
 use crate::test_service::{MINUTE_MS, NOON_MS, Service, minutes_to_noon};
 
@@ -293,6 +294,7 @@ async fn engine_that_panics_is_counted_started_again_and_works_on() {
     health.plan_meanwhile("claims.claim_due", Box::pin(async { panic!("the engine panics for a test") }));
     let signals = service.platform.core.signals().clone();
     assert_eq!((signals.counts().1, signals.works()), (0, false));
+    assert_eq!(signals.engine(), None, "none was started");
     let (stop, stopped) = tokio::sync::watch::channel(false);
     let node = NodeName { name: "node".to_owned(), version: "1".to_owned() };
     let worker = runtime::spawn("engine", jobs::run(service.platform.upkeep.clone(), node, stopped));
@@ -307,6 +309,7 @@ async fn engine_that_panics_is_counted_started_again_and_works_on() {
     };
     until(&|| signals.counts().1 == 1).await;
     assert!(!signals.works(), "no engine works until the next one begins");
+    assert_eq!(signals.engine(), Some(EngineState { works: false, restarts: 1 }));
     assert!(health.failures_to_come().is_empty());
     until(&|| signals.works()).await;
     let derived = async {
@@ -317,7 +320,7 @@ async fn engine_that_panics_is_counted_started_again_and_works_on() {
     };
     // The lease of the claim that was under way would hold for a minute of a clock that does not move here.
     runtime::timeout(Duration::from_secs(30), derived).await.expect("derived by the next engine");
-    assert_eq!(signals.counts().1, 1);
+    assert_eq!(signals.engine(), Some(EngineState { works: true, restarts: 1 }));
     stop.send(true).unwrap();
     worker.await.unwrap();
     assert!(!signals.works());

@@ -29,7 +29,7 @@ pub use self::between_nodes::{listen, send_wake_ups};
 use self::engine::Engine;
 use self::job::Kind;
 pub use self::membership::NodeName;
-pub use crate::core::signals::{BUCKETS_MS, JobSignals, KindCounts, Outcome};
+pub use crate::core::signals::{BUCKETS_MS, EngineState, JobSignals, KindCounts, Outcome};
 use crate::upkeep::Upkeep;
 
 /// Pause before the engine is started again after a panic of its own.
@@ -43,6 +43,8 @@ pub fn kind_names() -> impl Iterator<Item = &'static str> {
 /// Does the background work of a node until `stop` becomes true or its sender is gone; returns when what was under way
 /// has ended or has been given back.
 pub async fn run(upkeep: Upkeep, node: NodeName, stop: watch::Receiver<bool>) {
+    // Before the first one begins: one that panics in its first step is to be missed.
+    upkeep.core.signals().engine_expected();
     loop {
         let mut engine = Engine::new(upkeep.clone(), kinds::ALL, node.clone());
         let stopped = stop.clone();
