@@ -16,7 +16,7 @@ use super::claims::{self, DueRange};
 use super::db::HealthDb;
 use super::slots;
 use super::stored_derived::{StoredDerived, derived_columns, derived_sum};
-use crate::engine::{Columns, Param, Row, Tx};
+use crate::engine::{Param, Row, Tx};
 use crate::error::Result;
 use crate::ids::PatientId;
 use crate::readers::pair;
@@ -85,13 +85,14 @@ impl HealthDb {
     /// Returns what is derived of a patient as far as it is sound, by output and key, and the places of what is damaged.
     pub async fn sound_derived(&self, patient: &PatientId) -> Result<(Vec<DerivedRow>, Vec<(Output, i64)>)> {
         let patient = patient.clone();
-        let read = |patient: &PatientId, row: &Row<'_>| match read_row(patient, row) {
-            Ok(sound) => Ok(sound.map(Ok)),
-            Err(error) if error.is_damage() => {
-                let (output, key): (i64, i64) = pair(row)?;
-                Ok(Output::from_number(output).map(|output| Err((output, key))))
+        let read = |patient: &PatientId, row: &Row<'_>| {
+            let stored = StoredDerived::read(row)?;
+            let (output, key) = stored.place();
+            match stored.row(patient) {
+                Ok(sound) => Ok(sound.map(Ok)),
+                Err(error) if error.is_damage() => Ok(Output::from_number(output).map(|output| Err((output, key)))),
+                Err(error) => Err(error),
             }
-            Err(error) => Err(error),
         };
         let rows = self.db.read(async move |tx| tx.query(FIND_ALL, &[&patient], |row| read(&patient, row)).await);
         let (mut sound, mut damaged) = (Vec::new(), Vec::new());
@@ -115,7 +116,8 @@ impl HealthDb {
     ) -> Result<HashMap<PatientId, Vec<(i64, Vec<u8>)>>> {
         let read = |row: &Row<'_>| {
             let (patient, stored) = StoredDerived::read_with_patient(row)?;
-            Ok((patient, (stored.key, stored.body)))
+            let value = stored.value(&patient)?;
+            Ok((patient, value))
         };
         let read_all = async move |tx: &Tx<'_>| {
             let (from, to) = keys_of_days(day, day);
@@ -192,14 +194,7 @@ impl HealthDb {
 
 /// A row of an output that this version knows.
 fn read_row(patient: &PatientId, row: &Row<'_>) -> Result<Option<DerivedRow>> {
-    Ok(of_known_output(StoredDerived::read(patient, &mut Columns::of(row))?))
-}
-
-/// `None` for an output that this version does not know.
-pub(super) fn of_known_output(stored: StoredDerived) -> Option<DerivedRow> {
-    let StoredDerived { output, key, version, body } = stored;
-    // A newer program may have written to the same store before it was replaced by this one.
-    Some(DerivedRow { output: Output::from_number(output)?, key, version, body: Some(body) })
+    StoredDerived::read(row)?.row(patient)
 }
 
 fn known(rows: Vec<Option<DerivedRow>>) -> Result<Vec<DerivedRow>> {

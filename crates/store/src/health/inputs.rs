@@ -366,6 +366,6 @@ async fn inputs(tx: &Tx<'_>, patient: &PatientId, wanted: &InputRange) -> Result
 
 /// A row of an output that this version knows.
 fn derived_row(patient: &PatientId, output: i64, row: &Row<'_>) -> Result<Option<DerivedRow>> {
-    let stored = StoredDerived::checked(patient, [output, row.get(1)?, row.get(2)?], row.get(7)?, row.get(8)?)?;
-    derived::of_known_output(stored).map(derived::decoded).transpose()
+    let stored = StoredDerived::of_columns([output, row.get(1)?, row.get(2)?], row.get(7)?, row.get(8)?);
+    stored.row(patient)?.map(derived::decoded).transpose()
 }

@@ -8,7 +8,7 @@ use vitals::zone::LocalDay;
 
 use super::db::HealthDb;
 use super::stored_derived::{StoredDerived, derived_columns};
-use crate::engine::{Columns, Param, Row};
+use crate::engine::{Param, Row};
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
 use crate::texts::{in_lists, list_of_64, sql, with_more};
@@ -82,9 +82,9 @@ impl HealthDb {
                 let mut found: HashMap<PatientId, Vec<SlotRow>> = HashMap::default();
                 in_lists(&patients, async |list| {
                     let params = with_more(list, &[&one, &other]);
-                    let rows = tx.query(FIND_OF_PATIENTS, &params, StoredDerived::read_with_patient).await?;
-                    for (patient, stored) in rows {
-                        if let Some(row) = slot_row(&stored)? {
+                    let rows = tx.query(FIND_OF_PATIENTS, &params, read_of_patient).await?;
+                    for (patient, value) in rows {
+                        if let Some(row) = slot_row(&value)? {
                             found.entry(patient).or_default().push(row);
                         }
                     }
@@ -98,18 +98,24 @@ impl HealthDb {
 }
 
 /// `None` for a type that this version does not know.
-fn slot_row(stored: &StoredDerived) -> Result<Option<SlotRow>> {
-    let (day, number) = day_of(stored.key);
+fn slot_row((key, body): &(i64, Vec<u8>)) -> Result<Option<SlotRow>> {
+    let (day, number) = day_of(*key);
     let Some(data_type) = DataType::from_number(number) else { return Ok(None) };
-    Ok(Some(SlotRow { day, data_type, cells: unpack(&stored.body)? }))
+    Ok(Some(SlotRow { day, data_type, cells: unpack(body)? }))
 }
 
-fn read_row(patient: &PatientId, row: &Row<'_>) -> Result<StoredDerived> {
-    StoredDerived::read(patient, &mut Columns::of(row))
+fn read_row(patient: &PatientId, row: &Row<'_>) -> Result<(i64, Vec<u8>)> {
+    StoredDerived::read(row)?.value(patient)
 }
 
-fn known(rows: &[StoredDerived]) -> Result<Vec<SlotRow>> {
-    rows.iter().filter_map(|stored| slot_row(stored).transpose()).collect()
+fn read_of_patient(row: &Row<'_>) -> Result<(PatientId, (i64, Vec<u8>))> {
+    let (patient, stored) = StoredDerived::read_with_patient(row)?;
+    let value = stored.value(&patient)?;
+    Ok((patient, value))
+}
+
+fn known(rows: &[(i64, Vec<u8>)]) -> Result<Vec<SlotRow>> {
+    rows.iter().filter_map(|value| slot_row(value).transpose()).collect()
 }
 
 /// Length, then zstd: what neighbouring windows have in common costs little.

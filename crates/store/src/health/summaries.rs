@@ -9,7 +9,7 @@ use vitals::zone::LocalDay;
 use super::db::HealthDb;
 use super::stored_derived::{StoredDerived, derived_columns};
 use crate::engine::Row;
-use crate::error::Result;
+use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
 use crate::texts::{in_lists, list_of_64, sql, with_more};
 
@@ -74,7 +74,12 @@ impl HealthDb {
 /// The patient and the section; no section for one that this version does not know.
 fn read_section(row: &Row<'_>) -> Result<(PatientId, Option<SummaryRow>)> {
     let (patient, stored) = StoredDerived::read_with_patient(row)?;
-    let (day, number) = day_of(stored.key);
+    let (key, body) = stored.value(&patient)?;
+    let (day, number) = day_of(key);
     let Some(section) = Section::from_number(number) else { return Ok((patient, None)) };
-    Ok((patient, Some(SummaryRow { day, section, body: stored.text()? })))
+    Ok((patient, Some(SummaryRow { day, section, body: text(body)? })))
+}
+
+fn text(body: Vec<u8>) -> Result<String> {
+    String::from_utf8(body).map_err(|error| StoreError::Damaged(error.to_string()))
 }

@@ -175,11 +175,11 @@ fn look_at_derived(row: &Row<'_>) -> Result<Looked> {
     let mut columns = Columns::of(row);
     let patient: PatientId = columns.take()?;
     let found = read_derived(&mut columns)?;
-    let numbers = [found.output, found.key, 0, 0, 0];
+    let (output, key) = found.place();
+    let numbers = [output, key, 0, 0, 0];
     let position = WalkPosition { patient: patient.to_string(), numbers, ..WalkPosition::default() };
-    let stored = found.checked(&patient);
-    let bytes = stored.as_ref().map_or(0, |stored| stored.body.len() as u64);
-    Ok(Looked { patient, position, bytes, verdict: stored.map(drop) })
+    let (bytes, verdict) = (found.body_bytes() as u64, found.check(&patient));
+    Ok(Looked { patient, position, bytes, verdict })
 }
 
 fn look_at_setting(row: &Row<'_>) -> Result<Looked> {
