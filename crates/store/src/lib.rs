@@ -56,8 +56,8 @@ pub use health::{
     DeviceReport, Dirty, DueRange, EXPORT_KIND, ErasedPatient, ExportJob, ExportQueue, ExportState, ExportTurn,
     FailingJobs, Failures, HealthChange, HealthDb, HealthPatient, HealthSession, HeldJob, InputRange, IntakeFacts,
     JobFailure, JobLease, LatestChange, LocalQuarter, NEVER_MS, NewExport, NewJob, NodeView, OauthRefreshToken,
-    PendingEntries, Profile, PutAside, RowsAhead, ScrubFinding, ScrubState, SlotRow, SummaryRow, Sync, SyncId,
-    SyncOutcome, TallyRow, UnverifiedRows, Walk, WalkPart, WalkPosition,
+    PendingEntries, Profile, PutAside, RowsAhead, ScrubFinding, ScrubState, Sync, SyncId, SyncOutcome, TallyRow,
+    UnverifiedRows, Walk, WalkPart, WalkPosition,
 };
 pub use health::{Retirement, export_folder};
 pub use ids::{

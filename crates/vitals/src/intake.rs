@@ -65,6 +65,13 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// Returns a batch without rows.
+    pub fn empty(data_type: DataType) -> Self {
+        // A column that is left out is null in each row and costs nothing.
+        let columns = vec![Cells::Constant(NULL); data_type.columns().len()];
+        Batch { times_us: Vec::new(), columns, faults: Vec::new(), zones: None }
+    }
+
     /// Returns the memory that the batch takes, bytes.
     pub fn bytes(&self) -> usize {
         size_of::<Batch>()

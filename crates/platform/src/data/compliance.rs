@@ -7,8 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use boxed_futures::boxed_futures;
-use store::{PatientId, SlotRow};
+use store::PatientId;
 use vitals::cells::{ActivityCell, BeatCell, DayCells, TemperatureCell, WindowCell};
+use vitals::derivation::{DerivedRow, Output, day_of, keys_of_days};
 use vitals::registry::DataType;
 use vitals::summary::Section;
 use vitals::zone::{DAY_US, LocalClock, LocalDay, QUARTER_US, SECOND_US, WINDOW_US};
@@ -71,15 +72,15 @@ impl Data {
         let (rows, slots) = match span {
             CountedSpan::LocalDay(day) => {
                 let rows = self.core.health().count_local_day(patient, day).await?.into_iter().collect();
-                let cells = self.core.health().slots(patient, day, day).await?;
+                let cells = self.core.health().derived(patient, Output::Slots, keys_of_days(day, day)).await?;
                 (rows, count_slots(&cells, |_| true))
             }
             CountedSpan::Utc { from_ms, to_ms } => {
                 let (from_us, to_us) = (from_ms * 1000, to_ms * 1000 + 999);
-                let day_of = |time_us: i64| LocalDay(time_us.div_euclid(DAY_US) as i32);
+                let utc_day = |time_us: i64| LocalDay(time_us.div_euclid(DAY_US) as i32);
                 // Slots are stored by local day: the days around are read, and the start of each slot decides.
-                let first = day_of(from_us - FURTHEST_OFFSET_US);
-                let cells = self.core.health().slots(patient, first, day_of(to_us + FURTHEST_OFFSET_US)).await?;
+                let days = keys_of_days(utc_day(from_us - FURTHEST_OFFSET_US), utc_day(to_us + FURTHEST_OFFSET_US));
+                let cells = self.core.health().derived(patient, Output::Slots, days).await?;
                 let slots = count_slots(&cells, |start_ms| (from_ms..=to_ms).contains(&start_ms));
                 (self.count_rows(&readable, from_us, to_us).await?, slots)
             }
@@ -107,7 +108,7 @@ impl Data {
         let patient = readable.uuid();
         let body = self.core.health().patient(patient).await?.map(|found| found.profile).unwrap_or_default();
         let clock = LocalClock::new(body.time_zone.as_deref().unwrap_or("UTC"));
-        let cells = self.core.health().slots(patient, day, day).await?;
+        let cells = self.core.health().derived(patient, Output::Slots, keys_of_days(day, day)).await?;
         let stored = activity_of(&cells).map_or(0, |cells| with_heart_rate(&cells).count());
         Ok(percent(stored, slots_so_far(day, &clock, self.core.now_ms())))
     }
@@ -179,7 +180,7 @@ fn quarter_of(time_us: i64) -> i64 {
 
 /// Slots with data whose start, ms, is wanted. A slot counts once, also where it lies on two local days because the
 /// patient travelled.
-fn count_slots(rows: &[SlotRow], is_wanted: impl Fn(i64) -> bool) -> BTreeMap<Section, u64> {
+fn count_slots(rows: &[DerivedRow], is_wanted: impl Fn(i64) -> bool) -> BTreeMap<Section, u64> {
     let mut starts: BTreeMap<Section, BTreeSet<i64>> = BTreeMap::new();
     let mut note = |section, start_ms| {
         if is_wanted(start_ms) {
@@ -214,12 +215,12 @@ fn count_slots(rows: &[SlotRow], is_wanted: impl Fn(i64) -> bool) -> BTreeMap<Se
 
 /// Returns the first day of cells of one type among some rows. Cells of another version of the program cannot be read;
 /// their day is due and will be counted again.
-fn cells_of<C: WindowCell>(rows: &[SlotRow]) -> Option<DayCells<C>> {
-    let row = rows.iter().find(|row| row.data_type == C::DATA_TYPE)?;
-    DayCells::unpack(&row.cells)
+pub(crate) fn cells_of<C: WindowCell>(rows: &[DerivedRow]) -> Option<DayCells<C>> {
+    let is_of_type = |row: &&DerivedRow| row.output == Output::Slots && day_of(row.key).1 == C::DATA_TYPE.number();
+    DayCells::unpack(rows.iter().find(is_of_type)?.body.as_deref()?)
 }
 
-pub(crate) fn activity_of(rows: &[SlotRow]) -> Option<DayCells<ActivityCell>> {
+pub(crate) fn activity_of(rows: &[DerivedRow]) -> Option<DayCells<ActivityCell>> {
     cells_of(rows)
 }
 

@@ -1,10 +1,9 @@
-//! Reading daily summaries: sections as they are stored, slots in packed form until they are written out.
+//! Reading daily summaries: all of a day stays as it was derived until it is written out.
 
 use boxed_futures::boxed_futures;
 use runtime::HashMap;
-use store::{PatientId, SlotRow, SummaryRow};
-use vitals::cells::DayCells;
-use vitals::derivation::{Output, day_of, extra_of_day, keys_of_days};
+use store::PatientId;
+use vitals::derivation::{DerivedRow, Output, day_of, extra_of_day, keys_of_days};
 use vitals::registry::DataType;
 use vitals::summary::Section;
 use vitals::summary::slots_json::{DaySlots, write_day};
@@ -13,6 +12,7 @@ use vitals::zone::LocalDay;
 use crate::core::access::{Readable, Researcher};
 use crate::core::error::Result;
 use crate::data::Data;
+use crate::data::compliance::cells_of;
 use crate::data::unreadable::ReadOfMany;
 
 /// Patients whose days are best read together: an answer over more is streamed in such parts.
@@ -30,9 +30,6 @@ pub struct DayParts {
     pub extra: bool,
 }
 
-/// Keys and bodies of the figures beyond the specification.
-type ExtraRows = Vec<(i64, Vec<u8>)>;
-
 /// A patient's day.
 #[derive(Clone, Debug)]
 pub struct PatientDay {
@@ -40,28 +37,39 @@ pub struct PatientDay {
     pub patient: PatientId,
     /// Which.
     pub day: LocalDay,
-    bodies: Vec<(Section, String)>,
-    /// Packed cells, where slots are asked for.
-    cells: Option<Vec<SlotRow>>,
-    /// Figures beyond the specification, where they are asked for.
-    extra: Option<ExtraRows>,
+    /// What is shown besides the sections.
+    parts: DayParts,
+    /// Sections and the parts that are shown, as they were derived.
+    rows: Vec<DerivedRow>,
     /// What is stored of the day is damaged, and looks here as a day without data.
     is_unreadable: bool,
 }
 
 impl PatientDay {
-    fn new(patient: &PatientId, day: LocalDay, sections: Vec<SummaryRow>) -> Self {
-        let bodies = sections.into_iter().map(|row| (row.section, row.body)).collect();
-        PatientDay { patient: patient.clone(), day, bodies, cells: None, extra: None, is_unreadable: false }
+    fn new(patient: &PatientId, day: LocalDay, parts: DayParts, rows: Vec<DerivedRow>) -> Self {
+        PatientDay { patient: patient.clone(), day, parts, rows, is_unreadable: false }
+    }
+
+    /// Returns the keys and contents of an output.
+    fn of(&self, output: Output) -> impl Iterator<Item = (i64, &[u8])> {
+        let rows = self.rows.iter().filter(move |row| row.output == output);
+        rows.filter_map(|row| Some((row.key, row.body.as_deref()?)))
+    }
+
+    fn slots(&self) -> DaySlots {
+        DaySlots::new(cells_of(&self.rows).unwrap_or_default(), cells_of(&self.rows).unwrap_or_default())
     }
 
     /// Appends the day as JSON: its date and the sections wanted, with slots and `extra` where they were asked for, and
     /// `unreadable` where it is. With slots this is work of a good part of a millisecond: for a thread that may block.
     pub fn write_json(&self, out: &mut Vec<u8>, wanted: &[Section]) {
-        let slots = self.cells.as_deref().map(day_slots);
-        write_day(out, self.day, wanted, &self.bodies, slots.as_ref());
-        if let Some(rows) = &self.extra {
-            let extra = extra_of_day(rows.iter().map(|(key, body)| (*key, body.as_slice())));
+        // A section that this version does not know is not shown.
+        let known = |(key, body)| Some((Section::from_number(day_of(key).1)?, body));
+        let bodies: Vec<(Section, &[u8])> = self.of(Output::Section).filter_map(known).collect();
+        let slots = self.parts.slots.then(|| self.slots());
+        write_day(out, self.day, wanted, &bodies, slots.as_ref());
+        if self.parts.extra {
+            let extra = extra_of_day(self.of(Output::Extra));
             // `write_day` has closed the object; `extra` is its last member.
             out.pop();
             out.extend_from_slice(b",\"extra\":");
@@ -74,14 +82,6 @@ impl PatientDay {
             out.extend_from_slice(b",\"unreadable\":true}");
         }
     }
-}
-
-fn day_slots(rows: &[SlotRow]) -> DaySlots {
-    let cells = |data_type| rows.iter().find(|row| row.data_type == data_type).map(|row| row.cells.as_slice());
-    // Cells of another version cannot be read; their day is due and will have slots again.
-    let activity = cells(DataType::Activity).and_then(DayCells::unpack);
-    let temperature = cells(DataType::Temperature).and_then(DayCells::unpack);
-    DaySlots::new(activity.unwrap_or_default(), temperature.unwrap_or_default())
 }
 
 /// The same day of patients.
@@ -99,30 +99,24 @@ impl ReadOfMany for DayOfPatients<'_> {
     async fn rows(&self, patients: &Readable<Vec<PatientId>>) -> Result<Vec<PatientDay>> {
         let (patients, day, parts) = (patients.uuids(), self.day, self.parts);
         let health = self.data.core.health();
-        let mut sections = health.summaries_of_patients(patients.to_vec(), day).await?;
-        let mut slots: HashMap<PatientId, Vec<SlotRow>> = HashMap::default();
+        // With the sections in one statement: both lie on the same keys.
+        let outputs = [Output::Section, if parts.extra { Output::Extra } else { Output::Section }];
+        let mut found = health.derived_of_patients(patients.to_vec(), day, outputs).await?;
         if parts.slots {
-            slots = health.slots_of_patients(patients.to_vec(), day, SHOWN_TYPES).await?;
+            for (patient, slots) in health.slots_of_patients(patients.to_vec(), day, SHOWN_TYPES).await? {
+                found.entry(patient).or_default().extend(slots);
+            }
         }
-        let mut extra: HashMap<PatientId, ExtraRows> = HashMap::default();
-        if parts.extra {
-            extra = health.extra_of_patients(patients.to_vec(), day).await?;
-        }
-        let day_of = |patient: &PatientId| PatientDay {
-            cells: parts.slots.then(|| slots.remove(patient).unwrap_or_default()),
-            extra: parts.extra.then(|| extra.remove(patient).unwrap_or_default()),
-            ..PatientDay::new(patient, day, sections.remove(patient).unwrap_or_default())
-        };
-        Ok(patients.iter().map(day_of).collect())
+        let mut day_of =
+            |patient: &PatientId| PatientDay::new(patient, day, parts, found.remove(patient).unwrap_or_default());
+        Ok(patients.iter().map(&mut day_of).collect())
     }
 
     async fn marked(&self, patient: &Readable<Vec<PatientId>>) -> Result<Vec<PatientDay>> {
         // In the shape of a day without data, which every client knows: one patient's damage must not end its loop.
         let day_of = |patient: &PatientId| PatientDay {
-            cells: self.parts.slots.then(Vec::new),
-            extra: self.parts.extra.then(Vec::new),
             is_unreadable: true,
-            ..PatientDay::new(patient, self.day, Vec::new())
+            ..PatientDay::new(patient, self.day, self.parts, Vec::new())
         };
         Ok(patient.uuids().iter().map(day_of).collect())
     }
@@ -152,7 +146,7 @@ impl Data {
         let readable = self.core.readable_patient(researcher, patient).await?;
         let days = self.days_of_patient(&readable, (day, day), parts).await?;
         // A day without data is a summary with empty sections, not a 404: the specification allows empty sections.
-        Ok(days.into_iter().next().unwrap_or_else(|| PatientDay::new(patient, day, Vec::new())))
+        Ok(days.into_iter().next().unwrap_or_else(|| PatientDay::new(patient, day, parts, Vec::new())))
     }
 
     /// Days of a patient, first and last included, also those without data.
@@ -163,33 +157,19 @@ impl Data {
         parts: DayParts,
     ) -> Result<Vec<PatientDay>> {
         let patient = patient.uuid();
-        let mut sections = by_day(self.core.health().summaries(patient, first, last).await?, |row| row.day);
-        let mut slots = HashMap::default();
+        let (health, keys) = (self.core.health(), keys_of_days(first, last));
+        let mut rows = health.derived(patient, Output::Section, keys).await?;
         if parts.slots {
-            slots = by_day(self.core.health().slots_of_types(patient, first, last, SHOWN_TYPES).await?, |row| row.day);
+            rows.extend(health.slots_of_types(patient, first, last, SHOWN_TYPES).await?);
         }
-        let mut extra: HashMap<LocalDay, ExtraRows> = HashMap::default();
         if parts.extra {
-            for row in self.core.health().derived(patient, Output::Extra, keys_of_days(first, last)).await? {
-                extra.entry(day_of(row.key).0).or_default().extend(row.body.map(|body| (row.key, body)));
-            }
+            rows.extend(health.derived(patient, Output::Extra, keys).await?);
         }
-        let day_of = |day: i32| {
-            let day = LocalDay(day);
-            PatientDay {
-                cells: parts.slots.then(|| slots.remove(&day).unwrap_or_default()),
-                extra: parts.extra.then(|| extra.remove(&day).unwrap_or_default()),
-                ..PatientDay::new(patient, day, sections.remove(&day).unwrap_or_default())
-            }
-        };
-        Ok((first.0..=last.0).map(day_of).collect())
+        let mut found: HashMap<LocalDay, Vec<DerivedRow>> = HashMap::default();
+        for row in rows {
+            found.entry(day_of(row.key).0).or_default().push(row);
+        }
+        let days = (first.0..=last.0).map(LocalDay);
+        Ok(days.map(|day| PatientDay::new(patient, day, parts, found.remove(&day).unwrap_or_default())).collect())
     }
-}
-
-fn by_day<Row>(rows: Vec<Row>, day_of: impl Fn(&Row) -> LocalDay) -> HashMap<LocalDay, Vec<Row>> {
-    let mut days: HashMap<LocalDay, Vec<Row>> = HashMap::default();
-    for row in rows {
-        days.entry(day_of(&row)).or_default().push(row);
-    }
-    days
 }

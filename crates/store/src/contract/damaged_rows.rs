@@ -1,7 +1,7 @@
 //! Rows that differ from their checksums: nothing reads them as if they were sound, and nothing takes them over.
 
 use vitals::block::{Block, Cells};
-use vitals::derivation::Output;
+use vitals::derivation::{Output, keys_of_days};
 use vitals::registry::{Channel, DataType};
 use vitals::zone::{LocalDay, SECOND_US, ZoneRuns};
 
@@ -203,9 +203,15 @@ async fn damaged_derived_values_are_found_wherever_they_are_read(stores: Stores)
     for output in [Output::Slots, Output::Section] {
         health.damage(&ada(), DamageTarget::Derived(output)).await.expect("damaged");
     }
-    assert!(health.slots(&ada(), DAY, DAY).await.is_err_and(|error| error.is_damage()));
+    for output in [Output::Slots, Output::Section] {
+        let of_day = keys_of_days(DAY, DAY);
+        assert!(health.derived(&ada(), output, of_day).await.is_err_and(|error| error.is_damage()));
+        let of_patients = health.derived_of_patients(vec![ada()], DAY, [output; 2]).await;
+        assert!(of_patients.is_err_and(|error| error.is_damage()));
+    }
+    let of_types = health.slots_of_types(&ada(), DAY, DAY, [DataType::Activity; 2]).await;
+    assert!(of_types.is_err_and(|error| error.is_damage()));
     assert!(health.slots_of_patients(vec![ada()], DAY, [DataType::Activity; 2]).await.is_err());
-    assert!(health.summaries(&ada(), DAY, DAY).await.is_err_and(|error| error.is_damage()));
     assert!(health.all_derived(&ada()).await.is_err_and(|error| error.is_damage()));
     let (sound, damaged) = health.sound_derived(&ada()).await.expect("an answer");
     assert_eq!((sound.len(), damaged.len()), (0, 2));

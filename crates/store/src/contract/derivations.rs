@@ -1,7 +1,7 @@
 //! Claims, and what a derivation commits.
 
 use vitals::block::{Block, Cells};
-use vitals::derivation::{DerivedRow, Look, Output, Setting, day_and, day_and_type, versions};
+use vitals::derivation::{DerivedRow, Look, Output, Setting, day_and, day_and_type, keys_of_days, versions};
 use vitals::latest::{LatestValues, Timed};
 use vitals::news_timeline::{NewsEntry, SettingsAt};
 use vitals::registry::{Channel, DataType};
@@ -10,9 +10,7 @@ use vitals::zone::{LocalDay, ZoneRuns};
 
 use super::{Stores, on_both_engines, until_another_waits};
 use crate::ids::{NodeId, PatientId};
-use crate::{
-    Claim, CommitOutcome, DerivationCommit, DueRange, HealthChange, LatestChange, Profile, SlotRow, SummaryRow, Sync,
-};
+use crate::{Claim, CommitOutcome, DerivationCommit, DueRange, HealthChange, LatestChange, Profile, Sync};
 
 on_both_engines! {
     a_patient_is_derived_by_one_at_a_time
@@ -243,18 +241,17 @@ async fn latest_values_that_changed_meanwhile_are_kept_where_they_are_newer(stor
     let commit = DerivationCommit { latest: change(LatestValues::default(), newer), ..nothing(&first) };
     stores.health.commit_derivations(vec![commit]).await.expect("committed");
     let stale = claim_of(&stores, "ada").await;
-    let row = SummaryRow { day: LocalDay(9), section: Section::Spo2, body: "{}".to_owned() };
+    let row = section(LocalDay(9), Section::Spo2, Some("{}"));
     let commit = DerivationCommit {
         latest: change(LatestValues::default(), heart_rate(58.0, 5)),
-        rows: vec![section(LocalDay(9), Section::Spo2, Some("{}"))],
+        rows: vec![row.clone()],
         ..nothing(&stale)
     };
     assert_eq!(stores.health.commit_derivations(vec![commit]).await.expect("an answer"), [CommitOutcome::Committed]);
     assert_eq!(stores.health.stored_latest(&PatientId::new("ada")).await.expect("an answer"), newer);
-    assert_eq!(
-        stores.health.summaries(&PatientId::new("ada"), LocalDay(9), LocalDay(9)).await.expect("an answer"),
-        [row]
-    );
+    let of_day = keys_of_days(LocalDay(9), LocalDay(9));
+    let found = stores.health.derived(&PatientId::new("ada"), Output::Section, of_day).await.expect("an answer");
+    assert_eq!(found, [row]);
     // What it read is what is there, so that an older value may be current again.
     let third = claim_of(&stores, "ada").await;
     let commit = DerivationCommit { latest: change(newer, heart_rate(58.0, 5)), ..nothing(&third) };
@@ -269,10 +266,9 @@ async fn cells_and_summaries_are_found_by_day_and_by_patient(stores: Stores) {
         stores.health.mark_due(name, due(1, 0)).await.expect("marked");
     }
     let claims = stores.health.claim_due(&NodeId::new("node"), 1, LEASE_MS, 100).await.expect("an answer");
-    let cells = |day: i32, data_type| SlotRow { day: LocalDay(day), data_type, cells: vec![day as u8; 9] };
-    let body = |day: i32, section, text: &str| SummaryRow { day: LocalDay(day), section, body: text.to_owned() };
-    let put_cells = |day: i32, data_type| slots(LocalDay(day), data_type, Some(cells(day, data_type).cells));
+    let put_cells = |day: i32, data_type| slots(LocalDay(day), data_type, Some(vec![day as u8; 9]));
     let put_body = |day: i32, of, text| section(LocalDay(day), of, Some(text));
+    let figure = |day: i32| DerivedRow { output: Output::Extra, ..put_body(day, Section::Spo2, "1") };
     let rows = vec![
         put_cells(1, DataType::Activity),
         put_cells(2, DataType::Activity),
@@ -281,16 +277,22 @@ async fn cells_and_summaries_are_found_by_day_and_by_patient(stores: Stores) {
         put_body(2, Section::Activity, "a"),
         put_body(2, Section::Spo2, "s"),
         put_body(4, Section::Activity, "b"),
+        figure(2),
     ];
     let commits = claims.iter().map(|claim| DerivationCommit { rows: rows.clone(), ..nothing(claim) });
     stores.health.commit_derivations(commits.collect()).await.expect("committed");
 
     let health = &stores.health;
     let first = &names[0];
+    let days = |from: i32, to: i32| keys_of_days(LocalDay(from), LocalDay(to));
     assert_eq!(
-        health.slots(first, LocalDay(2), LocalDay(4)).await.expect("an answer"),
-        [cells(2, DataType::Activity), cells(2, DataType::Tests), cells(4, DataType::Activity)]
+        health.derived(first, Output::Slots, days(2, 4)).await.expect("an answer"),
+        [&rows[1], &rows[3], &rows[2]].map(Clone::clone)
     );
+    let of_types = |types| health.slots_of_types(first, LocalDay(2), LocalDay(4), types);
+    let of_one = of_types([DataType::Activity; 2]).await.expect("an answer");
+    assert_eq!(of_one, [&rows[1], &rows[2]].map(Clone::clone));
+    assert_eq!(of_types(VITAL).await.expect("an answer").len(), 3);
     let before = health.slots_before(first, Look { day: LocalDay(4), days: 6 }, VITAL).await.expect("an answer");
     assert_eq!(before, [&rows[3], &rows[1], &rows[0]].map(Clone::clone));
     let after = health.slots_after(first, Look { day: LocalDay(2), days: 6 }, VITAL).await.expect("an answer");
@@ -304,10 +306,14 @@ async fn cells_and_summaries_are_found_by_day_and_by_patient(stores: Stores) {
     assert_eq!(health.all_derived(first).await.expect("an answer").len(), rows.len());
     let found = health.slots_of_patients(names.clone(), LocalDay(2), VITAL).await.expect("an answer");
     assert_eq!(found.len(), 70);
-    assert!(found.values().all(|rows| rows.len() == 2));
-    let found = health.summaries_of_patients(names.clone(), LocalDay(2)).await.expect("an answer");
+    assert!(found.values().all(|found| *found == [&rows[1], &rows[3]].map(Clone::clone)));
+    let of_patients = |outputs| health.derived_of_patients(names.clone(), LocalDay(2), outputs);
+    let found = of_patients([Output::Section; 2]).await.expect("an answer");
     assert_eq!(found.len(), 70);
-    assert_eq!(found[first], [body(2, Section::Activity, "a"), body(2, Section::Spo2, "s")]);
+    assert!(found.values().all(|found| *found == rows[4..6]));
+    let found = of_patients([Output::Section, Output::Extra]).await.expect("an answer");
+    assert_eq!(found.len(), 70);
+    assert!(found.values().all(|found| *found == [&rows[4], &rows[5], &rows[7]].map(Clone::clone)));
 
     health.mark_due(first, due(1, 0)).await.expect("marked");
     // All of them wait equally long, so that nobody is the first of them.
@@ -317,8 +323,8 @@ async fn cells_and_summaries_are_found_by_day_and_by_patient(stores: Stores) {
         ..nothing(&again)
     };
     health.commit_derivations(vec![removal]).await.expect("committed");
-    assert_eq!(health.slots(first, LocalDay(2), LocalDay(2)).await.expect("an answer").len(), 1);
-    assert_eq!(health.summaries(first, LocalDay(1), LocalDay(9)).await.expect("an answer").len(), 2);
+    assert_eq!(health.derived(first, Output::Slots, days(2, 2)).await.expect("an answer").len(), 1);
+    assert_eq!(health.derived(first, Output::Section, days(1, 9)).await.expect("an answer").len(), 2);
 }
 
 async fn patients_of_other_versions_are_found_until_they_are_marked(stores: Stores) {

@@ -17,7 +17,6 @@ use content::{LATER, MADE, PATIENTS, PERSONS, STUDY, later_sync, make, make_user
 use vitals::block::Block;
 use vitals::derivation::Output;
 use vitals::registry::{Channel, DataType};
-use vitals::zone::LocalDay;
 
 use crate::engine::Address;
 use crate::error::Result;
@@ -322,13 +321,10 @@ async fn answers(stores: &Stores) -> Answers {
             let rows = health.rows(&patient, data_type, 0, FAR_US).await.map(|blocks| digests(&blocks));
             note(&mut answers, format!("rows of {} of {name}", data_type.name()), rows);
         }
-        let (first, last) = (LocalDay(0), LocalDay(40_000));
-        note(&mut answers, format!("slots of {name}"), health.slots(&patient, first, last).await);
-        note(&mut answers, format!("summaries of {name}"), health.summaries(&patient, first, last).await);
         note(&mut answers, format!("AF of {name}"), health.af_hours(&patient, 0, FAR_US).await);
         note(&mut answers, format!("NEWS of {name}"), health.news_between(&patient, 0, FAR_US).await);
         note(&mut answers, format!("newest NEWS of {name}"), health.newest_news(&patient).await);
-        for output in [Output::DayInputs, Output::Extra] {
+        for output in [Output::Slots, Output::Section, Output::DayInputs, Output::Extra] {
             let derived = health.derived(&patient, output, (0, FAR_US)).await;
             note(&mut answers, format!("{output:?} of {name}"), derived);
         }

@@ -4,7 +4,6 @@ use boxed_futures::boxed_futures;
 
 use super::db::HealthDb;
 use super::stored_derived::{StoredDerived, derived_columns};
-use crate::engine::Columns;
 use crate::error::Result;
 use crate::ids::PatientId;
 use crate::texts::sql;
@@ -31,8 +30,8 @@ impl HealthDb {
         self.db
             .look_up(async move |tx| {
                 tx.query(FIND_HOURS, &[&patient, &from_ms, &to_ms], |row| {
-                    let stored = StoredDerived::read(&patient, &mut Columns::of(row))?;
-                    Ok(AfHourRow { hour_ms: stored.key, records: stored.body })
+                    let (hour_ms, records) = StoredDerived::read(row)?.value(&patient)?;
+                    Ok(AfHourRow { hour_ms, records })
                 })
                 .await
             })

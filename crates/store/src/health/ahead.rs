@@ -11,8 +11,8 @@ use vitals::zone::DAY_US;
 
 use super::chunk_counts;
 use super::db::HealthDb;
-use super::stored_chunk::{ChunkKey, StoredChunk, chunk_columns};
-use crate::engine::{Columns, Param, Row, Tx};
+use super::stored_chunk::{ChunkKey, StoredChunk, check_found, chunk_columns};
+use crate::engine::{Param, Row, Tx};
 use crate::error::Result;
 use crate::ids::PatientId;
 use crate::segment::SegmentRow;
@@ -97,16 +97,17 @@ impl HealthDb {
 
 /// Checks the next chunks behind a key; returns the last key, or `None` at the end.
 async fn check_next_chunks(tx: &Tx<'_>, rows: &RowsAhead, behind: [i64; 4]) -> Result<Option<[i64; 4]>> {
-    let RowsAhead { patient, data_type, from_us: _, to_us } = rows;
+    let RowsAhead { patient, data_type, from_us, to_us } = rows;
     let [last_us, channel, arrival, first_us] = &behind;
     let latest_end_us = to_us.saturating_add(DAY_US);
     let number = data_type.number();
     let params: [&dyn Param; 9] =
         [patient, &number, last_us, channel, arrival, first_us, &latest_end_us, to_us, &CHUNKS_AT_ONCE];
     let read = |row: &Row<'_>| {
-        let chunk = StoredChunk::read(*data_type, &mut Columns::of(row))?;
+        let chunk = StoredChunk::read(row)?;
+        check_found(*data_type, std::slice::from_ref(&chunk), (*from_us, *to_us))?;
         chunk.check(patient)?;
-        Ok(chunk.key)
+        Ok(chunk.key())
     };
     let found = tx.query(NEXT_CHUNKS, &params, read).await?;
     let key_of = |key: &ChunkKey| [key.last_us, key.channel.0, key.arrival, key.first_us];

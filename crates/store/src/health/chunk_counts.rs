@@ -104,7 +104,7 @@ pub(crate) async fn change(
     tx: &Tx<'_>,
     patient: &PatientId,
     data_type: DataType,
-    gone: impl Iterator<Item = &ChunkKey>,
+    gone: impl Iterator<Item = ChunkKey>,
     came_us: Option<i64>,
 ) -> Result<()> {
     // In the order of the quarters, as every other writer goes through them: two that met in between would wait for each

@@ -10,7 +10,7 @@ use vitals::zone::DAY_US;
 use super::db::HealthDb;
 use super::stored_chunk::{ChunkKey, StoredChunk, check_found, chunk_columns, chunk_sum};
 use crate::checksum;
-use crate::engine::{Columns, Param, Row, Tx};
+use crate::engine::{Param, Tx};
 use crate::error::Result;
 use crate::ids::PatientId;
 use crate::payload;
@@ -124,11 +124,10 @@ pub(super) async fn stored_around(
     // The key is ordered by the end of a chunk, so an upper bound of the end keeps the search from reading all that is
     // newer.
     let latest_end_us = to_us.saturating_add(DAY_US);
-    let read = |row: &Row<'_>| StoredChunk::read(data_type, &mut Columns::of(row));
     let number = data_type.number();
     let params: [&dyn Param; 5] = [&patient, &number, &from_us, &latest_end_us, &to_us];
-    let found = tx.query(FIND_OVERLAPPING, &params, read).await?;
-    check_found(data_type, &found.iter().collect::<Vec<_>>(), (from_us, to_us))?;
+    let found = tx.query(FIND_OVERLAPPING, &params, StoredChunk::read).await?;
+    check_found(data_type, &found, (from_us, to_us))?;
     Ok(found)
 }
 

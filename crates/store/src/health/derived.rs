@@ -14,10 +14,10 @@ use vitals::zone::LocalDay;
 
 use super::claims::{self, DueRange};
 use super::db::HealthDb;
-use super::slots;
+use super::packed_slots;
 use super::stored_derived::{StoredDerived, derived_columns, derived_sum};
-use crate::engine::{Columns, Param, Row, Tx};
-use crate::error::Result;
+use crate::engine::{Param, Row, Tx};
+use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
 use crate::readers::pair;
 use crate::texts::{in_lists, list_of_64, sql, with_more};
@@ -28,8 +28,10 @@ sql! {
     FIND_BEFORE = concat!("SELECT ", derived_columns!(), " FROM derived
         WHERE patient = $1 AND output = $2 AND key < $3 ORDER BY key DESC LIMIT 1");
     FIND_ALL = concat!("SELECT ", derived_columns!(), " FROM derived WHERE patient = $1 ORDER BY output, key");
-    FIND_EXTRA_OF_PATIENTS = concat!("SELECT patient, ", derived_columns!(), " FROM derived
-        WHERE patient IN (", list_of_64!(), ") AND output = 6 AND key >= $65 AND key <= $66 ORDER BY patient, key");
+    /// Of two outputs.
+    FIND_OF_PATIENTS = concat!("SELECT patient, ", derived_columns!(), " FROM derived
+        WHERE patient IN (", list_of_64!(), ") AND output IN ($65, $66) AND key >= $67 AND key <= $68
+        ORDER BY patient, output, key");
     /// Of two types, the latest day first.
     FIND_DAYS_BEFORE = concat!("SELECT ", derived_columns!(), " FROM derived
         WHERE patient = $1 AND output = 1 AND key < $2 AND (key % 64 = $4 OR key % 64 = $5) ORDER BY key DESC LIMIT $3");
@@ -85,13 +87,14 @@ impl HealthDb {
     /// Returns what is derived of a patient as far as it is sound, by output and key, and the places of what is damaged.
     pub async fn sound_derived(&self, patient: &PatientId) -> Result<(Vec<DerivedRow>, Vec<(Output, i64)>)> {
         let patient = patient.clone();
-        let read = |patient: &PatientId, row: &Row<'_>| match read_row(patient, row) {
-            Ok(sound) => Ok(sound.map(Ok)),
-            Err(error) if error.is_damage() => {
-                let (output, key): (i64, i64) = pair(row)?;
-                Ok(Output::from_number(output).map(|output| Err((output, key))))
+        let read = |patient: &PatientId, row: &Row<'_>| {
+            let stored = StoredDerived::read(row)?;
+            let (output, key) = stored.place();
+            match stored.row(patient) {
+                Ok(sound) => Ok(sound.map(Ok)),
+                Err(error) if error.is_damage() => Ok(Output::from_number(output).map(|output| Err((output, key)))),
+                Err(error) => Err(error),
             }
-            Err(error) => Err(error),
         };
         let rows = self.db.read(async move |tx| tx.query(FIND_ALL, &[&patient], |row| read(&patient, row)).await);
         let (mut sound, mut damaged) = (Vec::new(), Vec::new());
@@ -106,29 +109,17 @@ impl HealthDb {
         Ok((sound, damaged))
     }
 
-    /// Returns the figures beyond the specification of several patients on one local day, keys and bodies by patient;
-    /// patients without any are left out.
-    pub async fn extra_of_patients(
+    /// Returns the derived values of two outputs of several patients on one local day, by patient; patients without any are
+    /// left out.
+    pub async fn derived_of_patients(
         &self,
         patients: Vec<PatientId>,
         day: LocalDay,
-    ) -> Result<HashMap<PatientId, Vec<(i64, Vec<u8>)>>> {
-        let read = |row: &Row<'_>| {
-            let (patient, stored) = StoredDerived::read_with_patient(row)?;
-            Ok((patient, (stored.key, stored.body)))
-        };
+        outputs: [Output; 2],
+    ) -> Result<HashMap<PatientId, Vec<DerivedRow>>> {
+        let ([one, other], (from, to)) = (outputs.map(Output::number), keys_of_days(day, day));
         let read_all = async move |tx: &Tx<'_>| {
-            let (from, to) = keys_of_days(day, day);
-            let mut found: HashMap<PatientId, Vec<(i64, Vec<u8>)>> = HashMap::default();
-            in_lists(&patients, async |list| {
-                for (patient, figure) in tx.query(FIND_EXTRA_OF_PATIENTS, &with_more(list, &[&from, &to]), read).await?
-                {
-                    found.entry(patient).or_default().push(figure);
-                }
-                Ok(())
-            })
-            .await?;
-            Ok(found)
+            find_of_patients(tx, FIND_OF_PATIENTS, &patients, &[&one, &other, &from, &to]).await
         };
         self.db.read(read_all).await
     }
@@ -191,25 +182,48 @@ impl HealthDb {
 }
 
 /// A row of an output that this version knows.
-fn read_row(patient: &PatientId, row: &Row<'_>) -> Result<Option<DerivedRow>> {
-    Ok(of_known_output(StoredDerived::read(patient, &mut Columns::of(row))?))
+pub(super) fn read_row(patient: &PatientId, row: &Row<'_>) -> Result<Option<DerivedRow>> {
+    StoredDerived::read(row)?.row(patient)
 }
 
-/// `None` for an output that this version does not know.
-pub(super) fn of_known_output(stored: StoredDerived) -> Option<DerivedRow> {
-    let StoredDerived { output, key, version, body } = stored;
-    // A newer program may have written to the same store before it was replaced by this one.
-    Some(DerivedRow { output: Output::from_number(output)?, key, version, body: Some(body) })
+/// Reads the rows that a statement finds of patients in lists, and after these by more parameters.
+pub(super) async fn find_of_patients(
+    tx: &Tx<'_>,
+    text: &'static str,
+    patients: &[PatientId],
+    more: &[&dyn Param],
+) -> Result<HashMap<PatientId, Vec<DerivedRow>>> {
+    let read = |row: &Row<'_>| {
+        let (patient, stored) = StoredDerived::read_with_patient(row)?;
+        let row = stored.row(&patient)?;
+        Ok((patient, row))
+    };
+    let mut found: HashMap<PatientId, Vec<DerivedRow>> = HashMap::default();
+    in_lists(patients, async |list| {
+        for (patient, row) in tx.query(text, &with_more(list, more), read).await? {
+            if let Some(row) = row {
+                found.entry(patient).or_default().push(decoded(row)?);
+            }
+        }
+        Ok(())
+    })
+    .await?;
+    Ok(found)
 }
 
-fn known(rows: Vec<Option<DerivedRow>>) -> Result<Vec<DerivedRow>> {
+pub(super) fn known(rows: Vec<Option<DerivedRow>>) -> Result<Vec<DerivedRow>> {
     rows.into_iter().flatten().map(decoded).collect()
 }
 
-/// A row as derivations see it.
+/// A row as it was derived.
 pub(super) fn decoded(mut row: DerivedRow) -> Result<DerivedRow> {
-    if row.output == Output::Slots {
-        row.body = row.body.map(|body| slots::unpack(&body)).transpose()?;
+    match (row.output, &row.body) {
+        (Output::Slots, Some(body)) => row.body = Some(packed_slots::unpack(body)?),
+        // It is copied into answers as it is. A row of before there were checksums is believed, and may hold anything.
+        (Output::Section, Some(body)) if std::str::from_utf8(body).is_err() => {
+            return Err(StoreError::Damaged("a section is no text".to_owned()));
+        }
+        _ => {}
     }
     Ok(row)
 }
@@ -217,7 +231,7 @@ pub(super) fn decoded(mut row: DerivedRow) -> Result<DerivedRow> {
 /// Makes a row what is stored of it.
 pub(super) fn encode(row: &mut DerivedRow) -> Result<()> {
     if row.output == Output::Slots {
-        row.body = row.body.as_deref().map(slots::compress).transpose()?;
+        row.body = row.body.as_deref().map(packed_slots::compress).transpose()?;
     }
     Ok(())
 }
@@ -252,4 +266,17 @@ pub(crate) async fn put(tx: &Tx<'_>, patient: &PatientId, rows: &[DerivedRow]) -
     // Two statements however many outputs there are: on PostgreSQL each is a message, and a live commit has few.
     tx.put_rows(DELETE, &removed).await?;
     tx.put_rows(PUT, &written).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn section_that_is_no_text_is_damage() {
+        let section =
+            |body: &[u8]| DerivedRow { output: Output::Section, key: 1, version: 1, body: Some(body.to_vec()) };
+        assert_eq!(decoded(section(b"{}")).expect("sound"), section(b"{}"));
+        assert!(decoded(section(b"{\xff}")).is_err_and(|error| error.is_damage()));
+    }
 }

@@ -18,7 +18,7 @@ use super::chunks::{self, Prepared};
 use super::commit::DerivationCommit;
 use super::open_hours::{NotedHours, OpenHour};
 use super::stored_chunk::{StoredChunk, check_found, chunk_columns};
-use crate::engine::{Columns, Tx};
+use crate::engine::Tx;
 use crate::error::Result;
 use crate::ids::PatientId;
 use crate::texts::{record, sql};
@@ -115,15 +115,13 @@ async fn merge_hour(tx: &Tx<'_>, patient: &PatientId, hour: Hour) -> Result<()> 
     tx.put(FORGET, &[&patient, &number, &hour.start_us]).await?;
     let latest_end_us = hour.end_us() + 24 * HOUR_US;
     let found = tx
-        .query(FIND_CHUNKS, &[&patient, &number, &hour.start_us, &latest_end_us, &hour.end_us()], |row| {
-            StoredChunk::read(hour.data_type, &mut Columns::of(row))
-        })
+        .query(FIND_CHUNKS, &[&patient, &number, &hour.start_us, &latest_end_us, &hour.end_us()], StoredChunk::read)
         .await?;
     chunk_counts::compare(tx, patient, hour.data_type, (hour.start_us, hour.end_us() - 1)).await?;
-    check_found(hour.data_type, &found.iter().collect::<Vec<_>>(), (hour.start_us, hour.end_us() - 1))?;
+    check_found(hour.data_type, &found, (hour.start_us, hour.end_us() - 1))?;
     let mut channels: BTreeMap<Channel, Vec<StoredChunk>> = BTreeMap::new();
     for chunk in found {
-        channels.entry(chunk.key.channel).or_default().push(chunk);
+        channels.entry(chunk.key().channel).or_default().push(chunk);
     }
     for chunks in channels.into_values() {
         merge_channel(tx, patient, hour, &chunks).await?;
@@ -133,7 +131,7 @@ async fn merge_hour(tx: &Tx<'_>, patient: &PatientId, hour: Hour) -> Result<()> 
 
 async fn merge_channel(tx: &Tx<'_>, patient: &PatientId, hour: Hour, arrived: &[StoredChunk]) -> Result<()> {
     let data_type = hour.data_type;
-    let inside = |chunk: &StoredChunk| chunk.key.first_us >= hour.start_us && chunk.key.last_us < hour.end_us();
+    let inside = |chunk: &StoredChunk| chunk.key().first_us >= hour.start_us && chunk.key().last_us < hour.end_us();
     // A chunk that reaches beyond the hour may have arrived between two of its small ones: merging those past it
     // would let an older row replace a newer one.
     let Some(last) = arrived.last().filter(|_| arrived.len() > 1 && arrived.iter().all(inside)) else {
@@ -144,12 +142,12 @@ async fn merge_channel(tx: &Tx<'_>, patient: &PatientId, hour: Hour, arrived: &[
     let block = last_write_wins(&blocks.iter().collect::<Vec<_>>());
     // What is too large for one payload stays as it is.
     let Ok(merged) = Prepared::of(block) else { return Ok(()) };
-    for StoredChunk { key, .. } in arrived {
-        chunks::delete(tx, patient, data_type, key).await?;
+    for chunk in arrived {
+        chunks::delete(tx, patient, data_type, &chunk.key()).await?;
     }
-    let keys = arrived.iter().map(|chunk| &chunk.key);
+    let keys = arrived.iter().map(StoredChunk::key);
     chunk_counts::change(tx, patient, data_type, keys, merged.block.last_us()).await?;
     // As the last of them arrived: readers lay chunks over one another in this order, and nothing of the hour came
     // later.
-    chunks::insert_all(tx, patient, last.key.arrival, &[Cow::Owned(merged)]).await
+    chunks::insert_all(tx, patient, last.key().arrival, &[Cow::Owned(merged)]).await
 }

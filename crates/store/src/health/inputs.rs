@@ -15,7 +15,7 @@ use super::claims::DueRange;
 use super::db::HealthDb;
 use super::patients::{Profile, check_profile};
 use super::settings::check_setting;
-use super::stored_chunk::{StoredChunk, check_found, chunk_columns};
+use super::stored_chunk::{StoredChunk, check_found, chunk_columns, read_chunk};
 use super::stored_derived::StoredDerived;
 use super::sync::event::{TouchedRange, touched_ranges};
 use super::{derived, latest, reader};
@@ -90,7 +90,7 @@ sql! {
             CAST(NULL AS TEXT), CAST(NULL AS BIGINT) FROM event
             WHERE patient = $1 AND sequence > (SELECT derived_through FROM patient WHERE uuid = $1)
             ORDER BY sequence LIMIT $3) AS undone";
-    AROUND = concat!("SELECT CAST(-1 AS BIGINT), data_type, ", chunk_columns!(), " FROM chunk
+    AROUND = concat!("SELECT CAST(-1 AS BIGINT), ", chunk_columns!(), " FROM chunk
             WHERE patient = $1 AND data_type IN (", wanted_types!(), ") AND last_us >= $25 AND last_us <= $26
             AND first_us <= $27 AND (data_type IN (", small_types!(), ") OR last_us >= $30 AND first_us <= $31)",
         of_output!("$4", "$5", "$6"), of_output!("$7", "$8", "$9"), of_output!("$10", "$11", "$12"),
@@ -325,15 +325,14 @@ async fn inputs(tx: &Tx<'_>, patient: &PatientId, wanted: &InputRange) -> Result
     params.extend(types.iter().chain(&waveforms).map(|number| number as &dyn Param));
     let mut counted: BTreeMap<i64, Counted> = BTreeMap::new();
     let mut inputs = DerivationInputs::default();
-    let (mut chunks, mut by_themselves) = (Vec::new(), Vec::new());
+    let mut chunks: BTreeMap<i64, Vec<StoredChunk>> = BTreeMap::new();
+    let mut by_themselves = Vec::new();
     // By position, as in `start`.
     let read = |row: &Row<'_>| {
         match row.get::<i64>(0)? {
-            // Of a type that this version does not know nothing is wanted.
             -1 => {
-                if let Some(data_type) = DataType::from_number(row.get(1)?) {
-                    chunks.push(StoredChunk::read(data_type, &mut Columns::after(row, 2))?);
-                }
+                let chunk = read_chunk(&mut Columns::after(row, 1))?;
+                chunks.entry(chunk.type_number()).or_default().push(chunk);
             }
             -2 => by_themselves.push(row.get::<i64>(1)?),
             -4 => {
@@ -350,15 +349,16 @@ async fn inputs(tx: &Tx<'_>, patient: &PatientId, wanted: &InputRange) -> Result
         Ok(())
     };
     tx.query(AROUND, &params, read).await?;
-    chunks.sort_by_key(|chunk| chunk.key.arrival);
     // Rows of a sealed period lie in an object, which is not read within a statement, and rows that are not compared yet may
     // be none to read; the caller asks for such types by `rows`.
     for data_type in wanted.types.iter().filter(|data_type| !by_themselves.contains(&data_type.number())) {
         let (from_us, to_us) = wanted.rows_of(*data_type);
         judge(*data_type, wanted.rows_us, counted.get(&data_type.number()).copied().unwrap_or_default())?;
-        let of_type: Vec<&StoredChunk> = chunks.iter().filter(|chunk| chunk.data_type == *data_type).collect();
+        let mut of_type = chunks.remove(&data_type.number()).unwrap_or_default();
+        // Rows of a UNION come in no order, and later arrivals lie over earlier ones.
+        of_type.sort_by_key(|chunk| chunk.key().arrival);
         check_found(*data_type, &of_type, (from_us, to_us))?;
-        let blocks = of_type.into_iter().map(|chunk| chunk.rows(patient));
+        let blocks = of_type.iter().map(|chunk| chunk.rows(patient));
         inputs.rows.insert(*data_type, reader::merge(blocks.collect::<Result<_>>()?, from_us, to_us));
     }
     Ok(inputs)
@@ -366,6 +366,6 @@ async fn inputs(tx: &Tx<'_>, patient: &PatientId, wanted: &InputRange) -> Result
 
 /// A row of an output that this version knows.
 fn derived_row(patient: &PatientId, output: i64, row: &Row<'_>) -> Result<Option<DerivedRow>> {
-    let stored = StoredDerived::checked(patient, [output, row.get(1)?, row.get(2)?], row.get(7)?, row.get(8)?)?;
-    derived::of_known_output(stored).map(derived::decoded).transpose()
+    let stored = StoredDerived::of_columns([output, row.get(1)?, row.get(2)?], row.get(7)?, row.get(8)?);
+    stored.row(patient)?.map(derived::decoded).transpose()
 }

@@ -27,6 +27,7 @@ mod news;
 mod nodes;
 mod oauth;
 mod open_hours;
+mod packed_slots;
 pub(crate) mod patient_tables;
 mod patients;
 #[cfg(any(test, feature = "planned-failures"))]
@@ -42,7 +43,6 @@ mod signing_keys;
 mod slots;
 pub(crate) mod stored_chunk;
 mod stored_derived;
-mod summaries;
 mod sync;
 mod tally;
 mod unverified;
@@ -74,8 +74,6 @@ pub use planned_damage::DamageTarget;
 pub use retention::Retirement;
 pub use scrub::{DamagedRowCount, ScrubFinding, ScrubState};
 pub use sessions::{HealthSession, IntakeFacts};
-pub use slots::SlotRow;
-pub use summaries::SummaryRow;
 pub use sync::{Counts, Sync, SyncId, SyncOutcome};
 pub use tally::{LocalQuarter, TallyRow};
 pub use unverified::UnverifiedRows;
@@ -119,7 +117,6 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         sessions::TEXTS,
         settings::TEXTS,
         slots::TEXTS,
-        summaries::TEXTS,
         sync::TEXTS[0],
         sync::TEXTS[1],
         tally::TEXTS,

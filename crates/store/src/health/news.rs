@@ -34,7 +34,8 @@ impl HealthDb {
     pub async fn newest_news_of_patients(&self, patients: Vec<PatientId>) -> Result<HashMap<PatientId, NewsEntry>> {
         let read = |row: &Row<'_>| {
             let (patient, stored) = StoredDerived::read_with_patient(row)?;
-            Ok((patient, parse_entry(&stored.body)?))
+            let entry = parse_entry(stored, &patient)?;
+            Ok((patient, entry))
         };
         self.db.read_by_name(patients, NEWEST_OF, read).await
     }
@@ -54,9 +55,11 @@ impl HealthDb {
 }
 
 fn read_entry(row: &Row<'_>) -> Result<NewsEntry> {
-    parse_entry(&StoredDerived::read_with_patient(row)?.1.body)
+    let (patient, stored) = StoredDerived::read_with_patient(row)?;
+    parse_entry(stored, &patient)
 }
 
-fn parse_entry(body: &[u8]) -> Result<NewsEntry> {
-    serde_json::from_slice(body).map_err(|error| StoreError::Damaged(error.to_string()))
+fn parse_entry(stored: StoredDerived, patient: &PatientId) -> Result<NewsEntry> {
+    let (_, body) = stored.value(patient)?;
+    serde_json::from_slice(&body).map_err(|error| StoreError::Damaged(error.to_string()))
 }

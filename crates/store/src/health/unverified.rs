@@ -175,8 +175,7 @@ fn settle(unverified: &UnverifiedRows, sealed: Vec<Block>, chunks: &[StoredChunk
     let mut arrived = sealed;
     for chunk in chunks {
         let block = chunk.rows(patient)?;
-        let is_of_note =
-            chunk.key.arrival == *arrival && chunk.key.first_us <= *last_us && chunk.key.last_us >= *first_us;
+        let is_of_note = chunk.key().arrival == *arrival && chunk.reaches_into((*first_us, *last_us));
         if !is_of_note || !data_type.is_waveform() {
             arrived.push(block);
             continue;
@@ -187,7 +186,7 @@ fn settle(unverified: &UnverifiedRows, sealed: Vec<Block>, chunks: &[StoredChunk
             continue;
         }
         let exact = in_time_order(exact).block;
-        gone.push(chunk.key);
+        gone.push(chunk.key());
         came.extend(chunks::cut(exact.clone())?);
         arrived.push(exact);
     }
@@ -250,7 +249,7 @@ impl Settled {
         for key in &self.gone {
             chunks::delete(tx, patient, *data_type, key).await?;
         }
-        chunk_counts::change(tx, patient, *data_type, self.gone.iter(), None).await?;
+        chunk_counts::change(tx, patient, *data_type, self.gone.iter().copied(), None).await?;
         for chunk in &self.came {
             chunk_counts::change(tx, patient, *data_type, std::iter::empty(), chunk.block.last_us()).await?;
         }

@@ -5,7 +5,6 @@
 
 use boxed_futures::boxed_futures;
 use serde::{Deserialize, Serialize};
-use vitals::registry::DataType;
 
 use super::db::HealthDb;
 use super::latest;
@@ -20,7 +19,7 @@ use crate::segment::{SegmentRow, verify};
 use crate::texts::sql;
 
 sql! {
-    CHUNKS_AFTER = concat!("SELECT patient, data_type, ", chunk_columns!(), " FROM chunk
+    CHUNKS_AFTER = concat!("SELECT patient, ", chunk_columns!(), " FROM chunk
         WHERE (patient, data_type, last_us, channel, arrival, first_us) > ($1, $2, $3, $4, $5, $6)
         ORDER BY patient, data_type, last_us, channel, arrival, first_us LIMIT $7");
     DERIVED_AFTER = concat!("SELECT patient, ", derived_columns!(), " FROM derived
@@ -160,18 +159,15 @@ impl Walk {
 
 fn look_at_chunk(row: &Row<'_>) -> Result<Looked> {
     let mut columns = Columns::of(row);
-    let (patient, number): (PatientId, i64) = (columns.take()?, columns.take()?);
+    let patient: PatientId = columns.take()?;
     let found = read_chunk(&mut columns)?;
     let ChunkKey { channel, first_us, last_us, arrival } = found.key();
     let position = WalkPosition {
         patient: patient.to_string(),
-        numbers: [number, last_us, channel.0, arrival, first_us],
+        numbers: [found.type_number(), last_us, channel.0, arrival, first_us],
         ..WalkPosition::default()
     };
-    let unknown = || StoreError::Damaged("a chunk is of an unknown type".to_owned());
-    let chunk = DataType::from_number(number).ok_or_else(unknown).map(|data_type| found.of_type(data_type));
-    let bytes = chunk.as_ref().map_or(0, |chunk| chunk.payload_bytes() as u64);
-    let verdict = chunk.and_then(|chunk| chunk.rows(&patient).map(drop));
+    let (bytes, verdict) = (found.payload_bytes() as u64, found.rows(&patient).map(drop));
     Ok(Looked { patient, position, bytes, verdict })
 }
 
@@ -179,11 +175,11 @@ fn look_at_derived(row: &Row<'_>) -> Result<Looked> {
     let mut columns = Columns::of(row);
     let patient: PatientId = columns.take()?;
     let found = read_derived(&mut columns)?;
-    let numbers = [found.output, found.key, 0, 0, 0];
+    let (output, key) = found.place();
+    let numbers = [output, key, 0, 0, 0];
     let position = WalkPosition { patient: patient.to_string(), numbers, ..WalkPosition::default() };
-    let stored = found.checked(&patient);
-    let bytes = stored.as_ref().map_or(0, |stored| stored.body.len() as u64);
-    Ok(Looked { patient, position, bytes, verdict: stored.map(drop) })
+    let (bytes, verdict) = (found.body_bytes() as u64, found.check(&patient));
+    Ok(Looked { patient, position, bytes, verdict })
 }
 
 fn look_at_setting(row: &Row<'_>) -> Result<Looked> {

@@ -400,5 +400,5 @@ async fn publish(tx: &Tx<'_>, publication: &Publication) -> Result<()> {
             return Err(StoreError::LeaseLost);
         }
     }
-    chunk_counts::change(tx, patient, *data_type, publication.chunks.iter(), None).await
+    chunk_counts::change(tx, patient, *data_type, publication.chunks.iter().copied(), None).await
 }

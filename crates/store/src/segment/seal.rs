@@ -14,7 +14,7 @@ use super::catalog::{Publication, UnsealedPeriod, segment_of};
 use super::name::SegmentName;
 use super::period::SealedPeriod;
 use super::write::SegmentWriter;
-use crate::engine::{Columns, Tx, blocking};
+use crate::engine::{Tx, blocking};
 use crate::error::{Result, StoreError};
 use crate::health::chunk_counts;
 use crate::health::db::HealthDb;
@@ -206,9 +206,9 @@ pub(super) async fn chunk_block(
 ) -> Result<Block> {
     let params: [&dyn crate::engine::Param; 6] =
         [&patient, &data_type.number(), &key.last_us, &key.channel.0, &key.arrival, &key.first_us];
-    let found = tx.query_opt(CHUNK, &params, |row| StoredChunk::read(data_type, &mut Columns::of(row))).await?;
+    let found = tx.query_opt(CHUNK, &params, StoredChunk::read).await?;
     let found = found.ok_or(StoreError::LeaseLost)?;
-    if found.key != *key {
+    if found.key() != *key || found.type_number() != data_type.number() {
         let reason = "an index of chunks leads to another row";
         return Err(StoreError::damaged_rows(data_type.name(), (key.first_us, key.last_us), reason));
     }

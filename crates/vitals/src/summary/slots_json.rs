@@ -292,18 +292,18 @@ fn put_pressures(out: &mut Vec<u8>, slots: &[ActivityCell]) {
 }
 
 /// Appends a section: its stored body, and its slots where they are asked for.
-pub fn write_section(out: &mut Vec<u8>, section: Section, body: &str, slots: Option<&DaySlots>) {
+pub fn write_section(out: &mut Vec<u8>, section: Section, body: &[u8], slots: Option<&DaySlots>) {
     // Bodies are stored as they are sent, so slots are put in before the last brace instead of parsing thousands of
     // bodies.
-    let (Some(slots), Some(open)) = (slots, body.strip_suffix('}')) else {
-        out.extend_from_slice(body.as_bytes());
+    let (Some(slots), Some(open)) = (slots, body.strip_suffix(b"}")) else {
+        out.extend_from_slice(body);
         return;
     };
-    out.extend_from_slice(open.as_bytes());
+    out.extend_from_slice(open);
     let before_comma = out.len();
     out.push(b',');
     // An empty section stays empty, also when the day has rows.
-    if open == "{" || !slots.write_slots(out, section) {
+    if open == b"{" || !slots.write_slots(out, section) {
         out.truncate(before_comma);
     }
     out.push(b'}');
@@ -316,7 +316,7 @@ pub fn write_day(
     out: &mut Vec<u8>,
     day: LocalDay,
     wanted: &[Section],
-    bodies: &[(Section, impl AsRef<str>)],
+    bodies: &[(Section, impl AsRef<[u8]>)],
     slots: Option<&DaySlots>,
 ) {
     out.extend_from_slice(b"{\"date\":\"");
@@ -332,7 +332,7 @@ pub fn write_day(
         out.push(b',');
         put_name(out, section.name());
         let body = bodies.iter().find(|(found, _)| *found == section);
-        write_section(out, section, body.map_or("{}", |(_, body)| body.as_ref()), slots);
+        write_section(out, section, body.map_or(b"{}".as_slice(), |(_, body)| body.as_ref()), slots);
     }
     out.push(b'}');
 }

@@ -185,7 +185,7 @@ proptest! {
         let slots = DaySlots::new(day.cells.activity.clone(), day.cells.temperature.clone());
         for (section, stored) in day.stored() {
             let mut answer = Vec::new();
-            write_section(&mut answer, section, &stored, Some(&slots));
+            write_section(&mut answer, section, stored.as_bytes(), Some(&slots));
             let answer = String::from_utf8(answer).unwrap();
             prop_assert_eq!(answer != stored, SHOWN_WITH_SLOTS.contains(&section), "{}", answer);
             let body = section.read(&answer).unwrap();

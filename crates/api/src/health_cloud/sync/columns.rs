@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use vitals::block::Cells;
 use vitals::intake::{Batch, FORMS_OF_A_TIME, NO_TIME, UNREADABLE_TIME};
-use vitals::registry::{DataType, NULL, Rates};
+use vitals::registry::{DataType, Rates};
 use vitals::sample_time::{Decimal, EvenSampling, HIGHEST_HZ, Rate};
 
 use super::body::names::NameSeed;
@@ -16,7 +16,7 @@ use super::body::place::Place;
 use super::cells::{Field, FieldSeed};
 use super::column_place::ColumnPlace;
 use super::passed_over::PassedOver;
-use super::rows::{RowCollector, TIME_COLUMN, bytes_of_cell, bytes_of_faults, faults_of};
+use super::rows::{GrowingBatch, TIME_COLUMN, bytes_of_cell, bytes_of_faults, faults_of};
 use super::times::{TimeField, TimeSeed};
 use crate::body::unknown::meant;
 
@@ -40,7 +40,7 @@ struct ObjectSeed<'rows, 'place> {
     data_type: DataType,
     place: &'place Place,
     /// Rows that came one by one or a few at a time and are not a batch yet.
-    rows: &'rows mut RowCollector,
+    rows: &'rows mut GrowingBatch,
     /// True when it is in an array, where an object can be a row that lacks its time.
     in_array: bool,
 }
@@ -61,7 +61,7 @@ impl<'de> Visitor<'de> for RowsSeed<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<Batch>, A::Error> {
-        let mut rows = RowCollector::new(self.data_type);
+        let mut rows = GrowingBatch::new(self.data_type);
         // An object that is not in an array is columns, also with one row: without a time it is a fault of structure.
         let object = ObjectSeed { data_type: self.data_type, place: self.place, rows: &mut rows, in_array: false };
         let block = object.visit_map(map)?;
@@ -70,7 +70,7 @@ impl<'de> Visitor<'de> for RowsSeed<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut objects: A) -> Result<Vec<Batch>, A::Error> {
         let mut batches = Vec::new();
-        let mut rows = RowCollector::new(self.data_type);
+        let mut rows = GrowingBatch::new(self.data_type);
         loop {
             let object = ObjectSeed { data_type: self.data_type, place: self.place, rows: &mut rows, in_array: true };
             let Some(block) = objects.next_element_seed(object)? else {
@@ -261,12 +261,11 @@ impl<'place> ObjectSeed<'_, 'place> {
         self.place.hold_to_size(self.data_type, bytes_of_block(self.data_type, &fields.columns, rows))?;
         self.place.take(bytes_of_constants(self.data_type, &fields.columns, rows))?;
         let faults = faults_of(self.data_type, &fields.columns, rows);
-        // A column that is left out is null in each row and costs nothing.
-        let mut columns = vec![Cells::Constant(NULL); self.data_type.columns().len()];
+        let mut batch = Batch { times_us, faults, ..Batch::empty(self.data_type) };
         for (index, field) in fields.columns {
-            columns[index] = field.into_cells(rows);
+            batch.columns[index] = field.into_cells(rows);
         }
-        Ok(Some(Batch { times_us, columns, faults, zones: None }))
+        Ok(Some(batch))
     }
 }
 

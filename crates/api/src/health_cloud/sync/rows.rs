@@ -47,31 +47,28 @@ pub(super) fn faults_of(data_type: DataType, fields: &[(usize, Field)], rows: us
     faults
 }
 
-/// Rows that come one by one or a few at a time, gathered into columns.
-pub(super) struct RowCollector {
+/// A batch that grows by rows that come one by one or a few at a time.
+pub(super) struct GrowingBatch {
     data_type: DataType,
-    times_us: Vec<i64>,
-    columns: Vec<Option<Cells>>,
+    /// A column that no row has given yet is a constant; any other may lack the last rows, which did not give it.
+    batch: Batch,
     /// Rows that there is room for in times and columns, which is counted.
     room_rows: usize,
     /// What a cell takes in each of the columns that a row has given, bytes.
     bytes_of_cells: usize,
-    faults: Vec<Fault>,
 }
 
-impl RowCollector {
+impl GrowingBatch {
     pub(super) fn new(data_type: DataType) -> Self {
-        let columns = vec![None; data_type.columns().len()];
-        let (times_us, faults) = (Vec::new(), Vec::new());
-        RowCollector { data_type, times_us, columns, room_rows: 0, bytes_of_cells: 0, faults }
+        GrowingBatch { data_type, batch: Batch::empty(data_type), room_rows: 0, bytes_of_cells: 0 }
     }
 
     /// Returns the memory that more rows take: a column that is new to the rows is filled up from the first of them.
     pub(super) fn bytes_for(&self, rows: usize, fields: &[(usize, Field)]) -> usize {
-        let new = fields.iter().filter(|(index, _)| self.columns[*index].is_none());
+        let new = fields.iter().filter(|(index, _)| matches!(self.batch.columns[*index], Cells::Constant(_)));
         let bytes_of_new: usize = new.map(|(index, _)| bytes_of_cell(self.data_type, *index)).sum();
         rows * (size_of::<i64>() + self.bytes_of_cells)
-            + (self.times_us.len() + rows) * bytes_of_new
+            + (self.batch.times_us.len() + rows) * bytes_of_new
             + bytes_of_faults(fields, rows)
     }
 
@@ -82,25 +79,27 @@ impl RowCollector {
         times_us: &[i64],
         fields: Vec<(usize, Field)>,
     ) -> Result<(), E> {
-        let (first, rows) = (self.times_us.len(), times_us.len());
+        let (first, rows) = (self.batch.times_us.len(), times_us.len());
         self.make_room(place, first + rows)?;
-        self.times_us.extend_from_slice(times_us);
+        self.batch.times_us.extend_from_slice(times_us);
         for fault in faults_of(self.data_type, &fields, rows) {
             self.note(place, Fault { row: first as u32 + fault.row, ..fault })?;
         }
         for (index, field) in fields {
             place.give_back(field.counted_bytes());
-            let is_text = self.data_type.columns()[index].is_text();
-            if self.columns[index].is_none() {
+            let column = &mut self.batch.columns[index];
+            if matches!(column, Cells::Constant(_)) {
                 let bytes = bytes_of_cell(self.data_type, index);
                 place.take(self.room_rows * bytes)?;
                 self.bytes_of_cells += bytes;
+                let (is_text, room) = (self.data_type.columns()[index].is_text(), self.room_rows);
+                *column = if is_text {
+                    Cells::Text(Vec::with_capacity(room))
+                } else {
+                    Cells::Values(Vec::with_capacity(room))
+                };
             }
-            let room = self.room_rows;
-            let empty = || {
-                if is_text { Cells::Text(Vec::with_capacity(room)) } else { Cells::Values(Vec::with_capacity(room)) }
-            };
-            match self.columns[index].get_or_insert_with(empty) {
+            match column {
                 Cells::Values(cells) => {
                     cells.resize(first, NULL);
                     field.append_cells(rows, cells);
@@ -116,10 +115,11 @@ impl RowCollector {
     }
 
     fn note<E: Error>(&mut self, place: &Place, fault: Fault) -> Result<(), E> {
-        if self.faults.len() == self.faults.capacity() {
-            place.grow(&mut self.faults, usize::MAX)?;
+        let faults = &mut self.batch.faults;
+        if faults.len() == faults.capacity() {
+            place.grow(faults, usize::MAX)?;
         }
-        self.faults.push(fault);
+        faults.push(fault);
         Ok(())
     }
 
@@ -133,8 +133,8 @@ impl RowCollector {
         let bytes_of_row = size_of::<i64>() + self.bytes_of_cells;
         // Both copies are there while one grows.
         place.take(wanted * bytes_of_row)?;
-        self.times_us.reserve_exact(wanted - self.times_us.len());
-        for cells in self.columns.iter_mut().flatten() {
+        self.batch.times_us.reserve_exact(wanted - self.batch.times_us.len());
+        for cells in &mut self.batch.columns {
             match cells {
                 Cells::Values(cells) => cells.reserve_exact(wanted - cells.len()),
                 Cells::Text(texts) => texts.reserve_exact(wanted - texts.len()),
@@ -149,21 +149,16 @@ impl RowCollector {
     /// Returns the batch of what was gathered since the last call.
     pub(super) fn take(&mut self) -> Option<Batch> {
         // What comes after a block of columns begins at row 0 of a new batch.
-        let gathered = std::mem::replace(self, RowCollector::new(self.data_type));
-        let rows = gathered.times_us.len();
-        let finish = |cells: Option<Cells>| match cells {
-            None => Cells::Constant(NULL),
-            Some(Cells::Values(mut cells)) => {
-                cells.resize(rows, NULL);
-                Cells::Values(cells).simplified()
+        let GrowingBatch { mut batch, .. } = std::mem::replace(self, GrowingBatch::new(self.data_type));
+        let rows = batch.times_us.len();
+        for column in &mut batch.columns {
+            match column {
+                Cells::Values(cells) => cells.resize(rows, NULL),
+                Cells::Text(texts) => texts.resize(rows, None),
+                Cells::Constant(_) => continue,
             }
-            Some(Cells::Text(mut texts)) => {
-                texts.resize(rows, None);
-                Cells::Text(texts).simplified()
-            }
-            Some(constant @ Cells::Constant(_)) => constant,
-        };
-        let columns = gathered.columns.into_iter().map(finish).collect();
-        (rows > 0).then_some(Batch { times_us: gathered.times_us, columns, faults: gathered.faults, zones: None })
+            *column = std::mem::replace(column, Cells::Constant(NULL)).simplified();
+        }
+        (rows > 0).then_some(batch)
     }
 }

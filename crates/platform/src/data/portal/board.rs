@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use boxed_futures::boxed_futures;
 use runtime::HashMap;
-use store::{GroupCode, HealthPatient, Patient, PatientId, SlotRow};
+use store::{GroupCode, HealthPatient, Patient, PatientId};
 use vitals::cells::{ActivityCell, DayCells, WINDOW_MS, window_of};
+use vitals::derivation::DerivedRow;
 use vitals::registry::DataType;
 use vitals::zone::{LocalClock, LocalDay};
 
@@ -130,7 +131,7 @@ impl Data {
         let first_window = first_window_of(self.core.now_ms());
         let last_window = first_window + SPARK_SLOTS - 1;
         let types = [DataType::Activity, DataType::Activity];
-        let mut days: HashMap<PatientId, Vec<SlotRow>> = HashMap::default();
+        let mut days: HashMap<PatientId, Vec<DerivedRow>> = HashMap::default();
         for (day, patients) in by_day(uuids, bodies, first_window, last_window) {
             for (patient, rows) in self.core.health().slots_of_patients(patients, day, types).await? {
                 days.entry(patient).or_default().extend(rows);
@@ -176,10 +177,10 @@ fn by_day(
     found
 }
 
-fn recent_of(days: &[SlotRow], first_window: i64, last_window: i64) -> Recent {
+fn recent_of(days: &[DerivedRow], first_window: i64, last_window: i64) -> Recent {
     let mut spark = Spark::empty(first_window * WINDOW_MS);
     let mut newest: Option<(i64, bool, bool)> = None;
-    for day in days.iter().filter_map(|row| DayCells::<ActivityCell>::unpack(&row.cells)) {
+    for day in days.iter().filter_map(|row| DayCells::<ActivityCell>::unpack(row.body.as_deref()?)) {
         for cell in day.in_windows(first_window..last_window + 1) {
             let window = cell.place.window();
             let at = (window - first_window) as usize;

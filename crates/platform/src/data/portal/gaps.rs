@@ -8,8 +8,9 @@
 use std::collections::BTreeMap;
 
 use runtime::HashSet;
-use store::{PatientId, SlotRow, TallyRow};
+use store::{PatientId, TallyRow};
 use vitals::cells::{ActivityCell, DayCells, WINDOW_MS};
+use vitals::derivation::DerivedRow;
 use vitals::registry::DataType;
 use vitals::zone::{DAY_US, LocalDay, QUARTER_US, WINDOW_US};
 
@@ -85,8 +86,8 @@ impl Data {
     }
 }
 
-fn windows_of(rows: &[SlotRow]) -> BTreeMap<i64, Window> {
-    let days = rows.iter().filter_map(|row| DayCells::<ActivityCell>::unpack(&row.cells));
+fn windows_of(rows: &[DerivedRow]) -> BTreeMap<i64, Window> {
+    let days = rows.iter().filter_map(|row| DayCells::<ActivityCell>::unpack(row.body.as_deref()?));
     let mut windows = BTreeMap::new();
     for day in days {
         for cell in day.cells() {

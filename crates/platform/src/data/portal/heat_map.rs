@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use boxed_futures::boxed_futures;
 use store::{GroupCode, LocalQuarter, Patient, PatientId, TallyRow};
+use vitals::derivation::day_of;
 use vitals::registry::{DataType, Role};
 use vitals::zone::{DAY_US, LocalClock, LocalDay, QUARTER_US, SECOND_US};
 
@@ -130,7 +131,7 @@ impl Data {
         let (created_ms, now_ms) = (patient.created_ms, self.core.now_ms());
         let counting = move || {
             let of = |day: i32| {
-                let of_day: Vec<_> = cells.iter().filter(|row| row.day.0 == day).cloned().collect();
+                let of_day: Vec<_> = cells.iter().filter(|row| day_of(row.key).0.0 == day).cloned().collect();
                 let received = activity_of(&of_day).map_or(0, |cells| with_heart_rate(&cells).count());
                 day_compliance(LocalDay(day), received, &clock, created_ms, now_ms)
             };

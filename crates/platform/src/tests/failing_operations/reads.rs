@@ -48,7 +48,7 @@ async fn read_that_is_not_asked_for_cannot_fail_a_list() {
 }
 
 #[tokio::test]
-async fn days_of_patients_fail_with_the_second_read_and_then_are_whole() {
+async fn days_of_patients_fail_with_either_read_and_then_are_whole() {
     let study = Study::begin().await;
     let data = &study.service.platform.data;
     let grace = study.patient().await;
@@ -58,7 +58,7 @@ async fn days_of_patients_fail_with_the_second_read_and_then_are_whole() {
     let parts = DayParts { slots: true, extra: true };
     let before = study.service.day_json(&grace).await;
     assert!(before["heart_rate"]["slots"].is_array(), "{before}");
-    for operation in ["slots.slots_of_patients", "derived.extra_of_patients", "summaries.summaries_of_patients"] {
+    for operation in ["slots.slots_of_patients", "derived.derived_of_patients"] {
         study.break_health(operation, BeforeItBegins);
         let patients = Readable::for_test(std::slice::from_ref(&grace));
         study.assert_unavailable(data.days_of_patients(patients, day, parts).await.map(|days| days.len()));

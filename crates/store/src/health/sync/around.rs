@@ -13,7 +13,7 @@ use super::request::Sync;
 use crate::engine::{Columns, Param, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::health::db::HealthDb;
-use crate::health::stored_chunk::{StoredChunk, chunk_columns};
+use crate::health::stored_chunk::{StoredChunk, chunk_columns, read_chunk};
 use crate::ids::PatientId;
 use crate::segment::catalog::{SegmentRow, segments_between};
 use crate::texts::sql;
@@ -37,9 +37,9 @@ macro_rules! rows_around {
 
 sql! {
     /// A chunk lies within one UTC day, so none that reaches into a range ends more than a day after it.
-    ROWS_AROUND = concat!("SELECT CAST(1 AS BIGINT), data_type, ", chunk_columns!(), rows_around!());
+    ROWS_AROUND = concat!("SELECT CAST(1 AS BIGINT), ", chunk_columns!(), rows_around!());
     /// The same, with the patient's row and an earlier sync of the same id.
-    ALL_AROUND = concat!("SELECT CAST(1 AS BIGINT), data_type, ", chunk_columns!(), rows_around!(), "
+    ALL_AROUND = concat!("SELECT CAST(1 AS BIGINT), ", chunk_columns!(), rows_around!(), "
         UNION ALL SELECT 0, events, 0, 0, 0, 0, 0, CAST(NULL AS BIGINT), CAST(NULL AS BYTEA), latest
             FROM patient WHERE uuid = $1
         UNION ALL SELECT 3, sequence, 0, 0, 0, 0, 0, CAST(NULL AS BIGINT), content_hash, CAST(NULL AS TEXT)
@@ -179,7 +179,7 @@ pub(super) async fn look(tx: &Tx<'_>, sync: &Sync, channels: &[ChannelChunks], h
     }
     for chunks in around.chunks.values_mut() {
         // Later arrivals lie over earlier ones, and rows of a UNION come in no order.
-        chunks.sort_by_key(|chunk| chunk.key.arrival);
+        chunks.sort_by_key(|chunk| chunk.key().arrival);
     }
     around.segments.sort_by_key(|segment| (segment.first_us, segment.data_type, segment.period_start_us));
     // Spans of one type that are days apart find the same period.
@@ -229,7 +229,7 @@ fn spans(channels: &[ChannelChunks]) -> Vec<Span> {
 /// A row of either statement.
 enum Found {
     Patient { events: i64, latest: Option<String> },
-    Chunk(StoredChunk),
+    Chunk(DataType, StoredChunk),
     Segment(SealedKey),
     EarlierSync { hash: Option<Vec<u8>> },
     Unverified { data_type: DataType, first_us: i64, last_us: i64 },
@@ -263,7 +263,7 @@ fn read_found(row: &Row<'_>) -> Result<Found> {
     };
     Ok(match row.get::<i64>(0)? {
         0 => Found::Patient { events: row.get(1)?, latest: row.get(9)? },
-        1 => Found::Chunk(StoredChunk::read(known_type()?, &mut Columns::after(row, 2))?),
+        1 => Found::Chunk(known_type()?, read_chunk(&mut Columns::after(row, 1))?),
         2 => Found::Segment(SealedKey {
             data_type: known_type()?,
             period_start_us: row.get(2)?,
@@ -281,8 +281,8 @@ impl Around {
     fn take(&mut self, found: Found) {
         match found {
             Found::Patient { events, latest } => self.patient = Some((events, latest)),
-            Found::Chunk(chunk) => {
-                self.chunks.entry((chunk.data_type, chunk.key.channel)).or_default().push(chunk);
+            Found::Chunk(data_type, chunk) => {
+                self.chunks.entry((data_type, chunk.key().channel)).or_default().push(chunk);
             }
             Found::Segment(segment) => self.segments.push(segment),
             Found::Unverified { data_type, first_us, last_us } => {
@@ -344,7 +344,7 @@ impl Around {
             },
         };
         let found = self.chunks.get(&(range.data_type, range.channel)).map_or(&[][..], Vec::as_slice);
-        for stored in found.iter().filter(|stored| stored.key.first_us <= last_us && stored.key.last_us >= first_us) {
+        for stored in found.iter().filter(|stored| stored.reaches_into((first_us, last_us))) {
             arrived.push(stored.rows(patient)?);
         }
         if arrived.is_empty() {
