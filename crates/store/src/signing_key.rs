@@ -1,6 +1,6 @@
 //! The keys that sign tokens, sealed. Each cloud keeps its own in its database, so that every node has them.
 
-use crate::engine::Db;
+use crate::engine::{Db, Tx};
 use crate::error::Result;
 use crate::texts::{record, sql};
 
@@ -42,6 +42,12 @@ sql! {
 /// Returns all keys, oldest first.
 pub(crate) async fn list(db: &Db) -> Result<Vec<SigningKey>> {
     db.read(async |tx| tx.query(LIST, &[], read_key).await).await
+}
+
+/// Returns the keys in less than a second or not at all, for readiness.
+pub(crate) async fn probe(db: &Db) -> Result<Vec<SigningKey>> {
+    // Not among the operations: those may hold every connection while the keys are as they should be.
+    db.probe(async |tx: &Tx<'_>| tx.query(LIST, &[], read_key).await).await
 }
 
 /// Returns whether there is a key, also one that only verifies.

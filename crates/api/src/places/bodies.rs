@@ -22,7 +22,17 @@ use crate::body::rejection::LEAST_RATE;
 pub struct Bodies {
     most: usize,
     most_of_address: usize,
+    good_ones: GoodOnes,
     held: Arc<Mutex<Held>>,
+}
+
+/// What becomes of bodies that come at a good rate, where there is no slow one and no place is left.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum GoodOnes {
+    /// One of them makes room: whatever the newcomer asks for is worth more than a body that may never end.
+    MakeRoom,
+    /// One makes room only where its address would still have as many as the newcomer's.
+    Stay,
 }
 
 #[derive(Default)]
@@ -67,17 +77,25 @@ pub struct Reading {
 impl Bodies {
     /// So many places in all and of one address.
     pub fn new(most: usize, most_of_address: usize) -> Self {
-        Bodies { most, most_of_address, held: Arc::default() }
+        Bodies { most, most_of_address, good_ones: GoodOnes::MakeRoom, held: Arc::default() }
+    }
+
+    /// Returns the same places, none of which is taken from a body that comes at a good rate unless its address has more of
+    /// them than the newcomer's would have.
+    #[must_use]
+    pub fn sparing_good_ones(self) -> Self {
+        Bodies { good_ones: GoodOnes::Stay, ..self }
     }
 
     /// Returns a place for a body from an address, of which nothing has come yet; that of a slow one where none is left. It
-    /// keeps the request's place among all. `None` when those that hold them have all come whole.
+    /// keeps the request's place among all. `None` when those that hold them have all come whole, or are spared.
     pub fn enter(&self, address: u64, permit: Option<OwnedSemaphorePermit>) -> Option<(BodyPlace, Reading)> {
         let mut held = self.held();
+        let least_of_good_ones = self.least_of_good_ones(&held, address);
         if held.by_address.of(address) >= self.most_of_address {
-            held.give_one_up(Some(address))?;
+            held.give_one_up(Some(address), least_of_good_ones)?;
         } else if held.bodies.len() >= self.most {
-            held.give_one_up(None)?;
+            held.give_one_up(None, least_of_good_ones)?;
         }
         let (give_up, given_up) = oneshot::channel();
         let progress = Arc::new(Progress::default());
@@ -89,6 +107,15 @@ impl Bodies {
         Some((BodyPlace { bodies: self.clone(), number }, Reading { progress, given_up: given_up.fuse() }))
     }
 
+    /// Returns how many bodies an address has to have for one that comes at a good rate to make room for a newcomer.
+    fn least_of_good_ones(&self, held: &Held, newcomer: u64) -> usize {
+        match self.good_ones {
+            GoodOnes::MakeRoom => 0,
+            // With one less it has still as many as the newcomer's address with one more.
+            GoodOnes::Stay => held.by_address.of(newcomer) + 2,
+        }
+    }
+
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -96,21 +123,22 @@ impl Bodies {
 
 impl Held {
     /// Takes the place of a slow body back, of one address or of any.
-    fn give_one_up(&mut self, address: Option<u64>) -> Option<()> {
-        let number = self.slowest(address)?;
+    fn give_one_up(&mut self, address: Option<u64>, least_of_good_ones: usize) -> Option<()> {
+        let number = self.slowest(address, least_of_good_ones)?;
         let body = self.remove(number)?;
         // Nobody listens any more where its request has just ended.
         let _ = body.give_up.send(());
         Some(())
     }
 
-    fn slowest(&self, address: Option<u64>) -> Option<u64> {
+    fn slowest(&self, address: Option<u64>, least_of_good_ones: usize) -> Option<u64> {
         let coming = self.bodies.iter().filter(|(_, body)| !body.progress.is_whole.load(Ordering::Relaxed));
         let coming = coming.filter(|(_, body)| address.is_none_or(|address| address == body.address));
         let mut candidates: Vec<(u64, u64, i64)> =
             coming.map(|(number, body)| (*number, body.address, body.bytes_behind())).collect();
         let is_late = |bytes_behind: i64| bytes_behind >= LEAST_RATE.cast_signed();
-        if candidates.iter().any(|(.., behind)| is_late(*behind)) {
+        let are_late = candidates.iter().any(|(.., behind)| is_late(*behind));
+        if are_late {
             candidates.retain(|(.., behind)| is_late(*behind));
         }
         let mut of_address = Counts::default();
@@ -120,7 +148,8 @@ impl Held {
         // The number last, so that the choice is the same in each run.
         let slowest =
             candidates.iter().max_by_key(|(number, address, behind)| (of_address.of(*address), *behind, !number));
-        slowest.map(|(number, ..)| *number)
+        let (number, address, _) = slowest?;
+        (are_late || of_address.of(*address) >= least_of_good_ones).then_some(*number)
     }
 
     fn remove(&mut self, number: u64) -> Option<Body> {
@@ -213,6 +242,51 @@ mod tests {
         held.push(bodies.enter(12, None).expect("the place of a slow one"));
         assert!(is_given_up(&mut alone).await, "no address has more slow ones, and it is the slowest");
         assert_eq!(bodies.held().bodies.len(), 8);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn good_body_that_is_spared_makes_room_for_fairness_alone() {
+        let bodies = Bodies::new(4, 3).sparing_good_ones();
+        let mut held: Vec<_> = [1, 2, 3, 4].map(|address| bodies.enter(address, None).expect("a place")).into();
+        for (_, reading) in &held {
+            reading.came(1 << 20);
+        }
+        runtime::sleep(LATE).await;
+        assert!(bodies.enter(5, None).is_none(), "each is the only one of its address");
+        for (_, reading) in &mut held {
+            assert!(!is_given_up(reading).await);
+        }
+        // One that is slow makes room.
+        drop(held.pop());
+        held.push(bodies.enter(1, None).expect("a place"));
+        runtime::sleep(LATE).await;
+        held.push(bodies.enter(2, None).expect("the place of the slow one"));
+        assert!(is_given_up(&mut held[3].1).await);
+        // Two of one address, and a newcomer that would be the first of its own.
+        held[4].1.came(1 << 20);
+        let _newcomer = bodies.enter(5, None).expect("the place of one of two");
+        let mut given_up = Vec::new();
+        for at in [0, 1, 2, 4] {
+            if is_given_up(&mut held[at].1).await {
+                given_up.push(at);
+            }
+        }
+        assert!(given_up == [1] || given_up == [4], "{given_up:?}");
+        assert!(bodies.enter(2, None).is_none(), "its address would have as many as now");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn address_at_its_share_keeps_good_bodies_that_are_spared() {
+        let bodies = Bodies::new(16, 2).sparing_good_ones();
+        let mut held = [1, 1].map(|address| bodies.enter(address, None).expect("a place"));
+        for (_, reading) in &held {
+            reading.came(1 << 20);
+        }
+        runtime::sleep(LATE).await;
+        assert!(bodies.enter(1, None).is_none());
+        for (_, reading) in &mut held {
+            assert!(!is_given_up(reading).await);
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -91,8 +91,11 @@ impl Identity {
 
     /// Returns whether the key that a cloud signs with is what was stored, both halves of it; true where there is none yet.
     pub async fn signing_key_is_whole(&self, cloud: Cloud) -> Result<bool> {
-        let signing = self.stored_signing_keys(cloud).await?;
-        let Some(newest) = signing.last() else { return Ok(true) };
+        let keys = match cloud {
+            Cloud::Users => self.core.users().probe_signing_keys().await?,
+            Cloud::Health => self.core.health().probe_signing_keys().await?,
+        };
+        let Some(newest) = keys.iter().rfind(|key| key.retired_ms.is_none()) else { return Ok(true) };
         Ok(self.open(cloud, newest)?.is_some_and(|opened| opened.public_key == newest.public_key))
     }
 

@@ -43,13 +43,12 @@ impl Upkeep {
     /// # Errors
     /// Those of the stores but damage.
     pub async fn damaged_essentials(&self) -> Result<Vec<DamagedEssential>> {
-        let (users_keys, health_keys) = futures::try_join!(
+        // At once: readiness has a second for everything.
+        let (users_keys, health_keys, users_identity, health_identity) = futures::try_join!(
             found(self.identity.signing_key_is_whole(Cloud::Users)),
             found(self.identity.signing_key_is_whole(Cloud::Health)),
-        )?;
-        let (users_identity, health_identity) = futures::try_join!(
-            found(async { Ok(self.core.users().store_identity().await.map(|_| true)?) }),
-            found(async { Ok(self.core.health().store_id().await.map(|_| true)?) }),
+            found(async { Ok(self.core.users().probe_identity().await.map(|()| true)?) }),
+            found(async { Ok(self.core.health().probe_identity().await.map(|()| true)?) }),
         )?;
         let faults = [users_keys, health_keys, users_identity, health_identity];
         let damaged = ESSENTIALS.into_iter().zip(faults).filter_map(|((database, table), fault)| {

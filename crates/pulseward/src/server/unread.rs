@@ -44,7 +44,9 @@ struct Share {
 impl Unread {
     /// All places, free.
     pub fn new() -> Self {
-        Unread { bodies: Bodies::new(PLACES, PLACES_OF_ADDRESS), hasher: Hashing::default() }
+        // A body that is refused is worth no more than another: who sends well sees the answer, and the newcomer's connection
+        // is closed at once.
+        Unread { bodies: Bodies::new(PLACES, PLACES_OF_ADDRESS).sparing_good_ones(), hasher: Hashing::default() }
     }
 
     fn share_of(&self, address: IpAddr) -> Share {
@@ -138,7 +140,7 @@ where
         if left.is_zero() {
             return;
         }
-        // Where all places are held, the slowest sender of the address that has most of them loses one: this body has it.
+        // Where all places are held, a slow sender loses one, or the address that has most of them: this body has it.
         if let Some((place, reading)) = self.share.bodies.enter(self.share.address, None) {
             runtime::spawn("rest of a body", async move {
                 let _ = runtime::timeout(left, read(body, reading)).await;

@@ -3,6 +3,7 @@
 use boxed_futures::boxed_futures;
 
 use super::db::UsersDb;
+use crate::engine::Tx;
 use crate::error::Result;
 use crate::ids::StoreId;
 use crate::readers::is_any;
@@ -33,6 +34,11 @@ impl UsersDb {
     /// Returns the identity of the store; none before anybody began to make it.
     pub async fn store_identity(&self) -> Result<Option<StoreIdentity>> {
         self.db.read(async move |tx| tx.query_opt(READ, &[], read_identity).await).await
+    }
+
+    /// Returns whether the identity can be read, in less than a second whatever else the database is asked.
+    pub async fn probe_identity(&self) -> Result<()> {
+        self.db.probe(async |tx: &Tx<'_>| tx.query_opt(READ, &[], read_identity).await.map(drop)).await
     }
 
     /// Begins a store, unless one was begun.
