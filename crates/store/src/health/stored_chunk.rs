@@ -124,8 +124,8 @@ impl StoredChunk {
     }
 }
 
-/// Fails where a chunk was found twice, or of another type or outside of the range that was asked for: an entry of a damaged index leads to
-/// another row than its own, which is then missing.
+/// Fails where a chunk was found twice, or of another type or outside of the range that was asked for: an entry of a damaged
+/// index leads to another row than its own, which is then missing.
 pub(crate) fn check_found(data_type: DataType, found: &[StoredChunk], (from_us, to_us): (i64, i64)) -> Result<()> {
     let key_of = |chunk: &StoredChunk| (chunk.channel, chunk.last_us, chunk.first_us, chunk.arrival);
     let mut keys: Vec<_> = found.iter().map(key_of).collect();
