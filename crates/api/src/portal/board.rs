@@ -142,6 +142,24 @@ struct ScoreBody {
     /// True when a single parameter scores 3, which asks for attention whatever the total.
     #[schema(example = false)]
     red_parameter: bool,
+    /// Points of the vital signs.
+    parts: PartsBody,
+}
+
+/// Points of each vital sign, 0 to 3; null for one that did not count.
+#[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = BoardScoreParts)]
+struct PartsBody {
+    #[schema(example = 0)]
+    respiration_rate: Option<u8>,
+    #[schema(example = 2)]
+    spo2: Option<u8>,
+    #[schema(example = 0)]
+    blood_pressure: Option<u8>,
+    #[schema(example = 1)]
+    heart_rate: Option<u8>,
+    #[schema(example = 0)]
+    temperature: Option<u8>,
 }
 
 /// Charge of a bracelet.
@@ -221,6 +239,7 @@ fn score(entry: &NewsEntry) -> ScoreBody {
         let parts = Parameter::ALL.into_iter().filter(|parameter| is_wanted(entry.part(*parameter).availability));
         parts.map(Parameter::name).collect()
     };
+    let points = |parameter| entry.part(parameter).score;
     let threes = entry.parts.iter().any(|part| part.score == Some(3));
     ScoreBody {
         score: entry.total,
@@ -238,6 +257,13 @@ fn score(entry: &NewsEntry) -> ScoreBody {
         },
         // A single 3 asks for a doctor however low the total is.
         red_parameter: threes || entry.score_oxygen == 3 || entry.score_consciousness == 3,
+        parts: PartsBody {
+            respiration_rate: points(Parameter::RespirationRate),
+            spo2: points(Parameter::Spo2),
+            blood_pressure: points(Parameter::BloodPressure),
+            heart_rate: points(Parameter::HeartRate),
+            temperature: points(Parameter::Temperature),
+        },
     }
 }
 

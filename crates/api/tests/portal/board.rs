@@ -142,6 +142,7 @@ async fn a_score_without_a_total_says_what_it_lacks() {
     let row = &ward.board().await["patients"][0];
     assert_eq!((&row["news"]["score"], &row["news"]["colour"]), (&Value::Null, &json!("none")));
     assert_eq!(row["news"]["red_parameter"], true, "a pulse of 140 scores 3");
+    assert_eq!(row["news"]["parts"]["heart_rate"], 3);
     let stale = row["news"]["stale"].as_array().expect("names");
     assert!(stale.contains(&json!("spo2")) && !stale.contains(&json!("heart_rate")), "{row}");
 }
