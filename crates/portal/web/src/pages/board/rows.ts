@@ -1,6 +1,6 @@
 // Which patients a board shows and in which order. Who cannot be read is with the sickest, at the worrying end of every
-// column. The sickest come first: by score; a patient of whom
-// nothing comes any more is above those whose score asks for nothing, because nobody knows how they are.
+// column. The sickest come first: by score; a patient whose data
+// have stopped is above those whose score asks for nothing, because nobody knows how they are.
 
 import { compareText, holdsAll, wordsOf } from "../../words";
 import { ageText, OUTDATED_MS } from "./age";
