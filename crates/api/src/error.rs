@@ -73,6 +73,10 @@ pub struct ErrorBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = json!({"date": ["is required"]}))]
     pub errors: Option<BTreeMap<String, Vec<String>>>,
+    /// Cursor before the oldest event that is kept; with status 410 of a cursor only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "1.5f0c2a4d.1.0.65b1f0c2.1.0")]
+    pub oldest: Option<String>,
     /// The code again, where RFC 6749 names it so: of OAuth only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "invalid_grant")]
@@ -86,7 +90,14 @@ pub struct ErrorBody {
 impl ErrorBody {
     /// Makes a body without fields.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
-        ErrorBody { message: message.into(), code: code.into(), errors: None, error: None, error_description: None }
+        ErrorBody {
+            message: message.into(),
+            code: code.into(),
+            errors: None,
+            oldest: None,
+            error: None,
+            error_description: None,
+        }
     }
 }
 
@@ -169,6 +180,14 @@ impl ApiError {
         }
     }
 
+    /// Returns the cursor that can be followed in place of one that cannot.
+    fn oldest(&self) -> Option<String> {
+        match self {
+            ApiError::Platform(PlatformError::CursorGone { oldest, .. }) => Some(oldest.clone()),
+            _ => None,
+        }
+    }
+
     /// Returns what is wrong by field.
     fn fields(&self) -> Option<BTreeMap<String, Vec<String>>> {
         match self {
@@ -188,7 +207,8 @@ pub(crate) fn broken_off(error: PlatformError) -> std::io::Error {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (status, code) = self.status_and_code();
-        let mut body = ErrorBody { errors: self.fields(), ..ErrorBody::new(code, self.to_string()) };
+        let mut body =
+            ErrorBody { errors: self.fields(), oldest: self.oldest(), ..ErrorBody::new(code, self.to_string()) };
         // Internals go to the log only: an error of the database names tables, and sometimes values.
         if status.is_server_error() {
             // The span around the request carries its id. Overload is reported by the metrics: a line for each would

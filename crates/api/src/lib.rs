@@ -44,6 +44,7 @@ mod raw_rows;
 mod refreshed;
 mod state;
 mod strangers_body;
+mod stream_of_study;
 mod streamed;
 mod times;
 mod users_cloud;

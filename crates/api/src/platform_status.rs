@@ -16,6 +16,7 @@ pub(crate) fn platform_status(error: &PlatformError) -> (StatusCode, String) {
             return (StatusCode::NOT_FOUND, format!("{}_not_found", what.to_lowercase().replace(' ', "_")));
         }
         PlatformError::Conflict { code, .. } => (StatusCode::CONFLICT, *code),
+        PlatformError::CursorGone { code, .. } => (StatusCode::GONE, *code),
         // The one error of OAuth that is 401 (RFC 6749, 5.2); all others are 400.
         PlatformError::Oauth { code: "invalid_client", .. } => (StatusCode::UNAUTHORIZED, "invalid_client"),
         PlatformError::Malformed { code, .. } | PlatformError::Oauth { code, .. } => (StatusCode::BAD_REQUEST, *code),

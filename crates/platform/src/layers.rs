@@ -9,7 +9,7 @@ const ORDER: [&str; 6] = ["core", "identity", "people", "data", "upkeep", "platf
 /// What makes a right to read where no caller's access is looked up, and the sources that may.
 const DOORS: [(&str, &[&str]); 4] = [
     ("Readable::by_scope(", &["identity/health_sessions.rs"]),
-    ("Readable::for_board_listeners(", &["data/portal/follower.rs"]),
+    ("Readable::for_board_listeners(", &["data/portal/changes.rs"]),
     ("Readable::for_derivation(", &["data/derivations/derive.rs", "data/derivations/recompute.rs"]),
     ("Readable::for_export(", &["data/exports/worker.rs"]),
 ];

@@ -84,5 +84,6 @@ pub use users::{
     GroupDeletion, GroupSetting, HealthMessage, KeyHolder, KnownEntry, Member, MemberRemoval, NewPassword,
     NewPatientPassword, OauthClient, Patient, PatientAccess, PatientDetachment, PendingHealthMessage, PersonChange,
     PortalHolder, PortalSession, RetiredAuditKey, RoleChange, Seal, SecurityEvent, SecurityPage, SecurityQuery,
-    Session, SessionHolder, SettingsOfGroup, StoreIdentity, ToOverwrite, Totp, TotpConfirmation, UsedFactor, UsersDb,
+    Session, SessionHolder, SettingsOfGroup, StoreIdentity, StudyAttachment, ToOverwrite, Totp, TotpConfirmation,
+    UsedFactor, UsersDb,
 };

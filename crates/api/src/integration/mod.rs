@@ -6,6 +6,9 @@ mod audit;
 mod bracelets;
 mod compliance;
 mod devices;
+mod event;
+mod events;
+mod events_stream;
 mod exports;
 mod group_settings;
 mod groups;
@@ -44,4 +47,6 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
         .merge(profile::routes())
         .merge(alarms::routes())
         .merge(bracelets::routes())
+        .merge(events::routes())
+        .merge(events_stream::routes())
 }

@@ -1,15 +1,14 @@
 //! The board of a study, as it is and as it changes.
 
 use std::convert::Infallible;
-use std::time::Duration;
 
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderName};
+use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::{Stream, StreamExt as _};
 use platform::portal::{BoardEvent, BoardListener, BoardRow, SPARK_SLOTS};
-use platform::{Platform, PlatformError, ROWS_AT_ONCE, Readable};
+use platform::{ROWS_AT_ONCE, Readable};
 use serde::Serialize;
 use store::GroupCode;
 use utoipa_axum::router::OpenApiRouter;
@@ -19,22 +18,16 @@ use vitals::latest::{LatestValues, Timed};
 use vitals::news_timeline::NewsEntry;
 use vitals::news2::{Availability, Parameter};
 
-use super::caller::{BoardCall, Credential, StreamCall};
+use super::caller::{BoardCall, StreamCall};
 use crate::error::{ErrorBody, Result};
 use crate::load::NoRoom;
 use crate::state::ApiState;
+use crate::stream_of_study::{CHECK_EVERY, COMMENT_EVERY, NO_BUFFERING, StudyStream, last_event_id};
 use crate::streamed::{Frame, streamed};
 use store::PatientId;
 
 /// Parts of the board that are read ahead while one is written.
 const PARTS_AHEAD: usize = 2;
-/// Silence after which a comment is sent, so that proxies keep the connection.
-const COMMENT_EVERY: Duration = Duration::from_secs(15);
-/// Interval at which a stream asks whether its session and its right to the study still hold.
-const CHECK_EVERY: Duration = Duration::from_secs(5);
-const LAST_EVENT_ID: &str = "last-event-id";
-/// Header by which a well-known proxy does not collect events before it passes them on.
-const NO_BUFFERING: (HeaderName, &str) = (HeaderName::from_static("x-accel-buffering"), "no");
 
 /// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -149,6 +142,24 @@ struct ScoreBody {
     /// True when a single parameter scores 3, which asks for attention whatever the total.
     #[schema(example = false)]
     red_parameter: bool,
+    /// Points of the vital signs.
+    parts: PartsBody,
+}
+
+/// Points of each vital sign, 0 to 3; null for one that did not count.
+#[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = BoardScoreParts)]
+struct PartsBody {
+    #[schema(example = 0)]
+    respiration_rate: Option<u8>,
+    #[schema(example = 2)]
+    spo2: Option<u8>,
+    #[schema(example = 0)]
+    blood_pressure: Option<u8>,
+    #[schema(example = 1)]
+    heart_rate: Option<u8>,
+    #[schema(example = 0)]
+    temperature: Option<u8>,
 }
 
 /// Charge of a bracelet.
@@ -228,6 +239,7 @@ fn score(entry: &NewsEntry) -> ScoreBody {
         let parts = Parameter::ALL.into_iter().filter(|parameter| is_wanted(entry.part(*parameter).availability));
         parts.map(Parameter::name).collect()
     };
+    let points = |parameter| entry.part(parameter).score;
     let threes = entry.parts.iter().any(|part| part.score == Some(3));
     ScoreBody {
         score: entry.total,
@@ -245,6 +257,13 @@ fn score(entry: &NewsEntry) -> ScoreBody {
         },
         // A single 3 asks for a doctor however low the total is.
         red_parameter: threes || entry.score_oxygen == 3 || entry.score_consciousness == 3,
+        parts: PartsBody {
+            respiration_rate: points(Parameter::RespirationRate),
+            spo2: points(Parameter::Spo2),
+            blood_pressure: points(Parameter::BloodPressure),
+            heart_rate: points(Parameter::HeartRate),
+            temperature: points(Parameter::Temperature),
+        },
     }
 }
 
@@ -290,10 +309,8 @@ async fn events(
 ) -> Result<Response> {
     // Refused and not queued: a page that waits for its stream shows an old board as if it were new.
     let place = state.streams.clone().try_acquire_owned().map_err(|_| NoRoom::JustNow)?;
-    // Some browsers send it empty the first time.
-    let last_seen = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok()).filter(|id| !id.is_empty());
-    let listener = state.platform.data.listen_to_board(&researcher, &code, last_seen).await?;
-    let stream = events_of(Watched { platform: state.platform.clone(), listener, credential, code });
+    let listener = state.platform.data.listen_to_board(&researcher, &code, last_event_id(&headers)).await?;
+    let stream = events_of(StudyStream { platform: state.platform.clone(), credential, code }, listener);
     let stream = stream.map(move |event| {
         // The place is given back with the stream, which ends when the page is closed.
         let _held = &place;
@@ -324,38 +341,17 @@ impl From<StreamedEvent> for Event {
     }
 }
 
-/// A stream and what it rests on.
-struct Watched {
-    platform: Platform,
-    listener: BoardListener,
-    credential: Credential,
-    code: GroupCode,
-}
-
-impl Watched {
-    /// Returns whether the credential is still valid and opens the study. A store that is away ends nothing.
-    async fn is_in_force(&self) -> bool {
-        let researcher = match self.credential.researcher(&self.platform.identity).await {
-            Ok(Some(researcher)) => researcher,
-            Ok(None) | Err(PlatformError::Forbidden(_)) => return false,
-            // A store that is away for a moment must not sign everybody out.
-            Err(_) => return true,
-        };
-        !matches!(
-            self.platform.core.group_access(&researcher, &self.code).await,
-            Err(PlatformError::Forbidden(_) | PlatformError::NotFound(_))
-        )
-    }
-}
-
-fn events_of(mut watched: Watched) -> impl Stream<Item = std::result::Result<Event, Infallible>> {
+fn events_of(
+    study: StudyStream,
+    mut listener: BoardListener,
+) -> impl Stream<Item = std::result::Result<Event, Infallible>> {
     async_stream::stream! {
         let mut check = runtime::interval(CHECK_EVERY);
         // The first tick is ready at once, and who listens has just been checked.
         check.tick().await;
         // Something at once, so that a page knows that it listens before anything happens.
         let listening = Event::default().comment("listening");
-        yield Ok(match watched.listener.begins_at() {
+        yield Ok(match listener.begins_at() {
             Some(cursor) => listening.id(cursor),
             None => listening,
         });
@@ -364,12 +360,12 @@ fn events_of(mut watched: Watched) -> impl Stream<Item = std::result::Result<Eve
                 // The check first: a board that always has news must not keep an ended session alive.
                 biased;
                 () = check.tick() => {
-                    if watched.is_in_force().await {
+                    if study.is_open().await {
                         continue;
                     }
                     return;
                 }
-                event = watched.listener.next() => event,
+                event = listener.next() => event,
             };
             match event {
                 Some(BoardEvent::Row { id, row }) => {

@@ -18,7 +18,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::state::ApiState;
 
-pub(crate) use caller::researcher_of_cookie;
+pub(crate) use caller::{Credential, StreamCall, researcher_of_cookie};
 
 /// Returns the routes.
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {

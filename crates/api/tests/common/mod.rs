@@ -17,6 +17,7 @@ use store::{AccountId, ActionCode, AuditEntry, AuditQuery, HealthDb, Objects, Ro
 use tower::ServiceExt;
 
 mod documented;
+pub mod event_stream;
 pub mod schema;
 pub mod study;
 

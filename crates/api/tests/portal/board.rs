@@ -1,11 +1,8 @@
 //! The board of a study, as it is and as it changes.
 #![allow(clippy::disallowed_methods, reason = "a client of the service, outside the runtime seam")]
 
-use std::time::Duration;
-
-use axum::body::{Body, BodyDataStream};
+use axum::body::Body;
 use axum::http::Request;
-use futures::StreamExt as _;
 use platform::NewApiKey;
 use serde_json::{Value, json};
 use store::{
@@ -15,6 +12,7 @@ use testkit::Postgres;
 use vitals::derivation::{DerivedRow, Output};
 
 use crate::browser::Browser;
+use crate::common::event_stream::EventStream;
 use crate::common::{Enrolled, PASSWORD, START_MS, Story, text};
 
 const MINUTE_MS: i64 = 60_000;
@@ -50,60 +48,19 @@ impl Ward {
         self.story.post_as("/health/v1/sync", &patient.health_token, json!({ "data": data })).await.ok();
     }
 
-    async fn events(&self, last_seen: &str) -> Events {
+    async fn events(&self, last_seen: &str) -> EventStream {
         let path = format!("/portal/api/groups/{}/board/events", self.group);
         let request = Request::get(path).header("cookie", &self.browser.cookie).header("last-event-id", last_seen);
         let response = self.story.open(request.body(Body::empty()).expect("a request")).await;
-        assert_eq!(response.status(), 200);
-        assert_eq!(response.headers()["content-type"], "text/event-stream");
-        Events { body: response.into_body().into_data_stream(), read: String::new() }
+        EventStream::of(response)
     }
 }
 
-/// A stream of events as a browser reads it.
-struct Events {
-    body: BodyDataStream,
-    read: String,
-}
-
-impl Events {
-    /// Returns the next event: its name, its id and its data; `None` when the stream has ended. Comments are passed
-    /// over.
-    async fn next(&mut self) -> Option<(String, String, Value)> {
-        loop {
-            while let Some((event, rest)) = self.read.split_once("\n\n") {
-                let field = |name: &str| {
-                    let line = event.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-                    line.map(|value| value.trim_start().to_owned()).unwrap_or_default()
-                };
-                let (name, id, data) = (field("event"), field("id"), field("data"));
-                let rest = rest.to_owned();
-                self.read = rest;
-                if !name.is_empty() {
-                    return Some((name, id, serde_json::from_str(&data).expect("JSON")));
-                }
-            }
-            // Far longer than anything takes, so that a test that fails ends.
-            let piece = tokio::time::timeout(Duration::from_secs(30), self.body.next()).await.expect("in time")?;
-            self.read.push_str(std::str::from_utf8(&piece.expect("a piece")).expect("text"));
-        }
-    }
-
-    /// Returns the cursor that a stream begins with.
-    async fn begin(&mut self) -> String {
-        let piece = tokio::time::timeout(Duration::from_secs(30), self.body.next()).await.expect("in time");
-        let piece = piece.expect("a piece").expect("bytes");
-        let text = std::str::from_utf8(&piece).expect("text");
-        let id = text.lines().find_map(|line| line.strip_prefix("id:")).expect("an id");
-        id.trim_start().to_owned()
-    }
-
-    /// Returns the next row.
-    async fn row(&mut self) -> (String, Value) {
-        let (name, id, row) = self.next().await.expect("an event");
-        assert_eq!(name, "row");
-        (id, row)
-    }
+/// Returns the next row of a board's stream.
+async fn next_row(events: &mut EventStream) -> (String, Value) {
+    let (name, id, row) = events.event().await.expect("an event");
+    assert_eq!(name, "row");
+    (id, row)
 }
 
 fn vitals(at_ms: i64, bpm: i64) -> Value {
@@ -185,6 +142,7 @@ async fn a_score_without_a_total_says_what_it_lacks() {
     let row = &ward.board().await["patients"][0];
     assert_eq!((&row["news"]["score"], &row["news"]["colour"]), (&Value::Null, &json!("none")));
     assert_eq!(row["news"]["red_parameter"], true, "a pulse of 140 scores 3");
+    assert_eq!(row["news"]["parts"]["heart_rate"], 3);
     let stale = row["news"]["stale"].as_array().expect("names");
     assert!(stale.contains(&json!("spo2")) && !stale.contains(&json!("heart_rate")), "{row}");
 }
@@ -195,25 +153,25 @@ async fn a_sync_and_its_derivation_are_reported_and_who_comes_back_misses_nothin
     let (rita, rosa) = (ward.patient(Value::Null).await, ward.patient(Value::Null).await);
     let mut events = ward.events("").await;
     ward.send(&rita, vitals(START_MS, 61)).await;
-    let (first, row) = events.row().await;
+    let (first, row) = next_row(&mut events).await;
     assert_eq!((&row["uuid"], &row["heart_rate"]["value"]), (&json!(rita.uuid), &json!(61.0)));
     assert!(row["news"].is_null(), "nothing has been derived yet");
     ward.story.derive().await;
-    let (second, row) = events.row().await;
+    let (second, row) = next_row(&mut events).await;
     assert_eq!((&row["uuid"], &row["news"]["score"]), (&json!(rita.uuid), &json!(0)));
     assert_eq!(row, ward.board().await["patients"][0], "a row is what the board shows");
     // What was reported is kept while anybody listens.
     let mut other = ward.events("").await;
     drop(events);
     let mut back = ward.events(&first).await;
-    let (again, _) = back.row().await;
+    let (again, _) = next_row(&mut back).await;
     assert_eq!(again, second, "what was missed");
     ward.send(&rosa, vitals(START_MS, 70)).await;
     for events in [&mut other, &mut back] {
-        assert_eq!(events.row().await.1["uuid"], rosa.uuid);
+        assert_eq!(next_row(events).await.1["uuid"], rosa.uuid);
     }
     for unknown in ["long-ago-7", "1.aa.1.0.bb.1.0"] {
-        let (name, ..) = ward.events(unknown).await.next().await.expect("an event");
+        let (name, ..) = ward.events(unknown).await.event().await.expect("an event");
         assert_eq!(name, "reload", "{unknown}");
     }
 }
@@ -226,14 +184,14 @@ async fn one_who_comes_back_later_gets_what_happened_while_nobody_looked() {
     let mut events = ward.events("").await;
     let begin = events.begin().await;
     ward.send(&rita, vitals(START_MS, 61)).await;
-    let (seen, _) = events.row().await;
+    let (seen, _) = next_row(&mut events).await;
     drop(events);
     ward.send(&rosa, vitals(START_MS, 70)).await;
     ward.story.derive().await;
     ward.send(&rosa, vitals(START_MS + MINUTE_MS, 71)).await;
     for last_seen in [&seen, &begin] {
         let mut events = ward.events(last_seen).await;
-        let mut reported = [events.row().await, events.row().await];
+        let mut reported = [next_row(&mut events).await, next_row(&mut events).await];
         reported.sort_by_key(|(_, row)| row["uuid"] != rita.uuid);
         assert_eq!(reported[0].1["news"]["score"], 0, "{last_seen}");
         assert_eq!(reported[1].1["heart_rate"]["value"], 71.0, "the newest, once");
@@ -242,7 +200,7 @@ async fn one_who_comes_back_later_gets_what_happened_while_nobody_looked() {
     }
     let path = format!("/integration/v1/patients/{}", rita.uuid);
     ward.browser.ask(&ward.story, "DELETE", &path, Value::Null).await.ok();
-    let (name, ..) = ward.events(&seen).await.next().await.expect("an event");
+    let (name, ..) = ward.events(&seen).await.event().await.expect("an event");
     assert_eq!(name, "reload", "somebody has left meanwhile");
 }
 
@@ -325,7 +283,7 @@ async fn a_row_that_cannot_be_read_does_not_hold_up_the_others() {
     events.begin().await;
     ward.send(&rita, vitals(START_MS, 61)).await;
     ward.send(&rosa, vitals(START_MS, 70)).await;
-    assert_eq!(events.row().await.1["uuid"], rosa.uuid);
+    assert_eq!(next_row(&mut events).await.1["uuid"], rosa.uuid);
 }
 
 #[tokio::test]
@@ -338,7 +296,7 @@ async fn a_repeated_sync_is_reported_because_the_board_shows_the_last_one() {
     events.begin().await;
     ward.story.pass_ms(MINUTE_MS);
     ward.send(&rita, vitals(START_MS, 61)).await;
-    assert_eq!(events.row().await.1["last_sync"], START_MS + MINUTE_MS);
+    assert_eq!(next_row(&mut events).await.1["last_sync"], START_MS + MINUTE_MS);
 }
 
 #[tokio::test]
@@ -347,11 +305,11 @@ async fn who_joins_is_reported_and_who_goes_has_the_board_read_again() {
     let mut events = ward.events("").await;
     let rita = ward.patient(Value::Null).await;
     // The patient is reported as soon as the health database knows them; using the voucher may be reported as well.
-    assert_eq!(events.row().await.1["uuid"], rita.uuid);
+    assert_eq!(next_row(&mut events).await.1["uuid"], rita.uuid);
     let path = format!("/integration/v1/patients/{}", rita.uuid);
     ward.browser.ask(&ward.story, "DELETE", &path, Value::Null).await.ok();
     loop {
-        let (name, ..) = events.next().await.expect("an event");
+        let (name, ..) = events.event().await.expect("an event");
         if name == "reload" {
             break;
         }
@@ -373,7 +331,7 @@ async fn unused_voucher_has_a_row_from_its_activation_on() {
     let rita = ward.patient(Value::Null).await;
     ward.send(&rita, vitals(START_MS, 61)).await;
     loop {
-        let (_, row) = events.row().await;
+        let (_, row) = next_row(&mut events).await;
         assert_eq!(row["uuid"], rita.uuid, "an unused voucher has no row");
         if !row["last_sync"].is_null() {
             break;
@@ -381,7 +339,7 @@ async fn unused_voucher_has_a_row_from_its_activation_on() {
     }
     let activation = json!({"code": created["code"], "password": PASSWORD, "time_zone": "Europe/Zurich"});
     ward.story.post("/users/activate", activation).await.ok();
-    while events.row().await.1["uuid"] != created["uuid"] {}
+    while next_row(&mut events).await.1["uuid"] != created["uuid"] {}
     let board = ward.board().await;
     let uuids: Vec<&Value> = board["patients"].as_array().expect("rows").iter().map(|row| &row["uuid"]).collect();
     assert_eq!(uuids, [&created["uuid"], &json!(rita.uuid)], "in the order in which they joined");
@@ -416,10 +374,10 @@ async fn board_and_stream_take_an_api_key_in_each_of_its_places() {
             (response.status().as_u16(), &response.headers()["content-type"]),
             (200, &"text/event-stream".parse().expect("a header"))
         );
-        let mut events = Events { body: response.into_body().into_data_stream(), read: String::new() };
+        let mut events = EventStream::of(response);
         events.begin().await;
         ward.send(&rita, vitals(START_MS, 61 + number)).await;
-        assert_eq!(events.row().await.1["uuid"], rita.uuid);
+        assert_eq!(next_row(&mut events).await.1["uuid"], rita.uuid);
     }
     for request in with_key(&ward, "pwk_rubbish") {
         assert_eq!(ward.story.send(request).await.error(), (401, "unauthenticated"));
@@ -437,10 +395,10 @@ async fn stream_ends_with_its_api_key() {
     let ada = identity.account_by_email("ada@example.org").await.expect("an account");
     let (key, token) = identity.create_api_key(&ada, NewApiKey::default()).await.expect("a key");
     let response = ward.story.open(with_key(&ward, &token).pop().expect("a request")).await;
-    let mut events = Events { body: response.into_body().into_data_stream(), read: String::new() };
+    let mut events = EventStream::of(response);
     events.begin().await;
     identity.revoke_api_key(&key.id).await.expect("revoked");
-    assert!(events.next().await.is_none(), "the key was revoked");
+    assert!(events.event().await.is_none(), "the key was revoked");
 }
 
 #[tokio::test]
@@ -454,16 +412,16 @@ async fn a_stream_ends_with_its_session_its_membership_and_its_node() {
     let ada = Browser::sign_in(&of_hal.story, json!({"email": "ada@example.org", "password": PASSWORD})).await;
     let path = format!("{hcps}/{}", text(&added["uuid"]));
     ada.ask(&of_hal.story, "DELETE", &path, Value::Null).await.done();
-    assert!(events.next().await.is_none(), "no longer a member");
+    assert!(events.event().await.is_none(), "no longer a member");
 
     let ward = Ward { browser: ada, ..of_hal };
     let mut events = ward.events("").await;
     ward.browser.ask(&ward.story, "DELETE", "/portal/session", Value::Null).await.done();
-    assert!(events.next().await.is_none(), "the session has ended");
+    assert!(events.event().await.is_none(), "the session has ended");
 
     let ada = Browser::sign_in(&ward.story, json!({"email": "ada@example.org", "password": PASSWORD})).await;
     let ward = Ward { browser: ada, ..ward };
     let mut events = ward.events("").await;
-    ward.story.platform.data.close_boards();
-    assert!(events.next().await.is_none(), "the node is about to stop");
+    ward.story.platform.data.end_listening();
+    assert!(events.event().await.is_none(), "the node is about to stop");
 }

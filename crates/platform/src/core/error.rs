@@ -38,6 +38,14 @@ pub enum PlatformError {
         /// What is wrong.
         message: String,
     },
+    /// The events behind a cursor are not there any more: the code says why, and the oldest cursor that can be followed.
+    #[error("the events behind this cursor are not there any more; read everything once more and go on from `oldest`")]
+    CursorGone {
+        /// Snake-case code.
+        code: &'static str,
+        /// Cursor before the oldest event that is kept.
+        oldest: String,
+    },
     /// An OAuth client is refused, with the error of RFC 6749.
     #[error("{message}")]
     Oauth {

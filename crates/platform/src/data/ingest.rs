@@ -73,7 +73,7 @@ impl Data {
         let receipt = receipt.counted(self.core.health().store_sync(sync).await?)?;
         // After the commit, so that the engine finds the marks.
         self.core.wake_derivations();
-        self.wake_boards();
+        self.wake_listeners();
         Ok(receipt)
     }
 

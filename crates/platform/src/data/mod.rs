@@ -6,11 +6,14 @@ pub mod derivations;
 pub(crate) mod downloads;
 pub(crate) mod events;
 pub mod exports;
+pub(crate) mod group_event;
+pub(crate) mod group_events;
 pub mod ingest;
 pub(crate) mod kept;
 pub(crate) mod lake;
 mod lake_listings;
 pub(crate) mod latest;
+pub(crate) mod live;
 pub(crate) mod movement;
 pub(crate) mod patient_rows;
 pub mod portal;
@@ -24,7 +27,7 @@ use std::sync::Arc;
 use self::derivations::turns::Derivations;
 use self::exports::counts::ExportCounts;
 use self::lake_listings::Listings;
-use self::portal::boards::Boards;
+use self::live::listeners::Listeners;
 use self::unreadable_log::UnreadableLog;
 use crate::core::Core;
 use crate::people::People;
@@ -36,7 +39,7 @@ pub struct Data {
     people: People,
     derivations: Arc<Derivations>,
     exports: Arc<ExportCounts>,
-    boards: Arc<Boards>,
+    listeners: Arc<Listeners>,
     listings: Arc<Listings>,
     unreadable: Arc<UnreadableLog>,
 }
@@ -44,9 +47,9 @@ pub struct Data {
 impl Data {
     /// The service over what all services share, and over the one that knows who takes part.
     pub(crate) fn new(core: Core, people: People) -> Self {
-        let (derivations, boards) = (Arc::new(Derivations::new()), Arc::default());
+        let (derivations, listeners) = (Arc::new(Derivations::new()), Arc::default());
         let (exports, listings, unreadable) = (Arc::default(), Arc::default(), Arc::default());
-        Data { core, people, derivations, exports, boards, listings, unreadable }
+        Data { core, people, derivations, exports, listeners, listings, unreadable }
     }
 }
 

@@ -61,7 +61,7 @@ test("sees the board change when the patient joins and syncs", async () => {
   ({ uuid } = (await api("GET", `/integration/v1/groups/${code}/patients`, undefined, { "X-Api-Key": process.env.PORTAL_KEY }))[0]);
   await sync(token, vitals(now - MINUTE, { bpm: 72 }));
   await row().locator(".vital.heart .value", { hasText: /^72$/ }).waitFor();
-  await page.getByText("Live", { exact: true }).waitFor();
+  await page.getByText("Connected", { exact: true }).waitFor();
   assert.match(await row().textContent(), /Ada Lind/);
 
   const sent = Date.now();

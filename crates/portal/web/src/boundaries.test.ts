@@ -20,7 +20,7 @@ import * as format from "./format";
 import { arranged, counts } from "./pages/board/rows";
 import { sparkPath, sparkText } from "./pages/board/sparkline";
 import type { Row } from "./pages/board/types";
-import { pageOf } from "./pages/board/wall_pages";
+import { turnOf } from "./pages/board/wall_layout";
 import { visibleRows } from "./pages/board/window_of_rows";
 import { cellText, moved, percentText, stepOf } from "./pages/compliance/heat";
 import { newsSeries } from "./pages/patient/news_history";
@@ -318,9 +318,10 @@ test("the rows in sight are rows that there are", () => {
 });
 
 test("a wall with room for one still turns", () => {
-  const seen = [0, 1, 2, 3].map((turn) => pageOf([1, 2, 3], 1, 1, turn).shown);
+  const seen = [0, 1, 2, 3].map((turn) => turnOf([1, 2, 3], 1, turn).shown);
   assert.deepEqual(seen, [[1], [2], [3], [1]]);
-  assert.deepEqual(pageOf([], 0, 12, 5), { shown: [], page: 0, pages: 1 });
+  assert.deepEqual(turnOf([], 12, 5), { shown: [], page: 0, pages: 1 });
+  assert.deepEqual(turnOf([1], 0, 5), { shown: [], page: 0, pages: 0 });
 });
 
 test("a sparkline without slots is none, one slot is a dot", () => {

@@ -133,7 +133,7 @@ impl Service {
         let (platform, mut stopped) = (self.platform.clone(), stop.clone());
         let closing = runtime::spawn("close boards", async move {
             let _ = stopped.wait_for(|stop| *stop).await;
-            platform.data.close_boards();
+            platform.data.end_listening();
         });
         // In this order: first no request needs the stores any more, then no job, and only then are they closed.
         self.server.run(stop).await;

@@ -34,6 +34,7 @@ mod roles;
 mod sealing;
 mod security_events;
 mod sessions;
+mod study_attachments;
 mod syncs;
 mod texts;
 mod written_events;

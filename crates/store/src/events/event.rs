@@ -66,6 +66,21 @@ event_types! {
     ExportFinished = "export.finished";
 }
 
+impl EventType {
+    /// Types that clients are shown, by name. The others are for the service itself.
+    pub const SHOWN: [EventType; 9] = [
+        EventType::DayUpdated,
+        EventType::DeviceChanged,
+        EventType::ExportFinished,
+        EventType::NewsScored,
+        EventType::PatientActivated,
+        EventType::PatientAttached,
+        EventType::PatientDetached,
+        EventType::PatientErased,
+        EventType::SyncStored,
+    ];
+}
+
 /// Event to append.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewEvent {

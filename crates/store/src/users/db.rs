@@ -22,6 +22,7 @@ pub(crate) const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/users/0010_account_erasure.sql"),
     include_str!("../../migrations/users/0011_security_events.sql"),
     include_str!("../../migrations/users/0012_audit_seal.sql"),
+    include_str!("../../migrations/users/0013_past_attachments.sql"),
 ]);
 
 sql! {

@@ -79,6 +79,7 @@ sql! {
     DELETE_ATTACHMENTS = "DELETE FROM bracelet_attachment WHERE patient = $1";
     GROUPS = "SELECT group_code FROM group_patient WHERE patient = $1 ORDER BY attached_ms, group_code";
     DELETE_GROUPS = "DELETE FROM group_patient WHERE patient = $1";
+    DELETE_PAST_GROUPS = "DELETE FROM past_attachment WHERE patient = $1";
     DELETE_SESSIONS = "DELETE FROM session WHERE owner = $1";
     DELETE_CONSENTS = "DELETE FROM oauth_consent WHERE patient = $1";
     /// Readers of the log count positions, so the rows stay.
@@ -205,11 +206,12 @@ async fn erase_patient(tx: &Tx<'_>, patient: &PatientId, at_ms: i64, message: &H
     let groups: Vec<GroupCode> = tx.query(GROUPS, &[&patient], |row| row.get(0)).await?;
     let body = json!({ "groups": groups });
     events::append(tx, patient, &[NewEvent { event_type: EventType::PatientErased, time_ms: at_ms, body }]).await?;
+    let past_groups = tx.execute(DELETE_PAST_GROUPS, &[&patient]).await?;
     let counts = Counts::from([
         ("audit_details".to_owned(), audit_details),
         ("security_events".to_owned(), security_events::forget_patient(tx, patient).await?),
         ("bracelet_attachments".to_owned(), tx.execute(DELETE_ATTACHMENTS, &[&patient]).await?),
-        ("groups".to_owned(), tx.execute(DELETE_GROUPS, &[&patient]).await?),
+        ("groups".to_owned(), past_groups + tx.execute(DELETE_GROUPS, &[&patient]).await?),
         ("users_sessions".to_owned(), tx.execute(DELETE_SESSIONS, &[&patient]).await?),
         ("consents".to_owned(), tx.execute(DELETE_CONSENTS, &[&patient]).await?),
         ("persons".to_owned(), tx.execute(DELETE_PATIENT, &[&patient]).await?),

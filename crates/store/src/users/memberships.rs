@@ -113,6 +113,10 @@ sql! {
     HOLD_PATIENT = "UPDATE patient SET updated_ms = updated_ms WHERE uuid = $1";
     ATTACH = "INSERT INTO group_patient (group_code, patient, attached_ms) VALUES ($1, $2, $3)";
     HELD_ELSEWHERE = "SELECT group_code FROM group_patient WHERE patient = $2 AND group_code <> $1 LIMIT 1";
+    /// Twice within a millisecond is one time: a patient cannot have been in the study twice at once.
+    REMEMBER = "INSERT INTO past_attachment (patient, group_code, attached_ms, detached_ms)
+        SELECT patient, group_code, attached_ms, CAST($3 AS BIGINT) FROM group_patient WHERE group_code = $1 AND patient = $2
+        ON CONFLICT (patient, group_code, attached_ms) DO UPDATE SET detached_ms = excluded.detached_ms";
     DETACH = "DELETE FROM group_patient WHERE group_code = $1 AND patient = $2";
 }
 
@@ -269,6 +273,7 @@ impl UsersDb {
                 if tx.query_opt(HELD_ELSEWHERE, &[&group_code, &patient], |_| Ok(())).await?.is_none() {
                     return Ok(PatientDetachment::LastGroup);
                 }
+                tx.put(REMEMBER, &[&group_code, &patient, &effective.at_ms]).await?;
                 // Before the settings are reckoned: those of the group that was left count no more.
                 tx.put(DETACH, &[&group_code, &patient]).await?;
                 let detached = NewEvent::of_group(EventType::PatientDetached, &group_code, effective.at_ms);

@@ -27,6 +27,7 @@ mod role_changes;
 mod security_events;
 mod sessions;
 mod signing_keys;
+mod study_attachments;
 mod totp;
 
 pub use accounts::{Account, NewPassword};
@@ -52,6 +53,7 @@ pub use portal_sessions::{PortalHolder, PortalSession};
 pub use role_changes::RoleChange;
 pub use security_events::{SecurityEvent, SecurityPage, SecurityQuery};
 pub use sessions::{Session, SessionHolder};
+pub use study_attachments::StudyAttachment;
 pub use totp::{Totp, TotpConfirmation, UsedFactor};
 
 /// Every statement on this database, for the test that prepares each on both engines.
@@ -82,6 +84,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         role_changes::TEXTS,
         security_events::TEXTS,
         sessions::TEXTS,
+        study_attachments::TEXTS,
         totp::TEXTS,
         crate::signing_key::TEXTS,
         &crate::events::all_texts(),

@@ -33,7 +33,7 @@ impl Data {
             return Err(StoreError::LeaseLost.into());
         }
         // After the commit: a board that reads before it shows the old row until its next poll.
-        self.wake_boards();
+        self.wake_listeners();
         if work.lease.failures.runs > 0 {
             self.core.health().forget_derivation_failures(&work.claim().patient).await?;
         }

@@ -2,17 +2,18 @@
 //! heat maps of compliance.
 
 mod board;
+mod board_event;
 mod board_row;
-pub(crate) mod boards;
-mod feed;
-mod follower;
+mod boards;
+pub(crate) mod changes;
 mod gaps;
 mod heat_map;
 mod news;
 mod series;
 
+pub use board_event::BoardEvent;
 pub use board_row::{BoardRow, SPARK_SLOTS, Spark};
-pub use boards::{BoardEvent, BoardListener};
+pub use boards::BoardListener;
 pub use gaps::{Gap, GapReason};
 pub use heat_map::{DayCompliance, MOST_DAYS, PatientDays, TypeHours};
 pub use news::NewsHistory;

@@ -25,6 +25,7 @@ const parts: Record<string, unknown> = {
   getComputedStyle: bound("getComputedStyle"),
   matchMedia: bound("matchMedia"),
   innerHeight: page.innerHeight,
+  innerWidth: page.innerWidth,
   devicePixelRatio: 1,
   scrollTo: () => {},
   requestAnimationFrame: (then: (atMs: number) => void) => setTimeout(() => then(Date.now()), 16),

@@ -71,6 +71,7 @@ after(() => mock.timers.reset());
 beforeEach(async () => {
   server = new Server();
   server.on("GET", "/livez", () => "ok");
+  server.on("GET", "/integration/v1/groups", () => [{ code: "AB C", name: "Ward 7", description: "" }]);
   server.on("GET", /board$/, () => ({ at: Date.now(), patients: board }));
   lines = [];
   board = [
@@ -106,7 +107,7 @@ test("the line is opened first, the rows are read then, the sickest comes first"
   assert.equal(screen.all(".skeleton").length, 1);
   await lines[0]!.say("open");
   assert.deepEqual(names(), ["Ill", "Well", "Unknown"]);
-  assert.match(textOf(screen.one(".line-sign")), /^Live$/);
+  assert.match(textOf(screen.one(".line-sign")), /^Connected$/);
 });
 
 test("a line that hangs does not hold the rows up", async () => {
@@ -241,7 +242,7 @@ test("a line that breaks twice is shown, its rows stay, and it comes back by its
   await act(() => mock.timers.tick(3_000));
   await settle();
   await lines.at(-1)!.say("open");
-  assert.match(textOf(screen.one(".line-sign")), /^Live$/);
+  assert.match(textOf(screen.one(".line-sign")), /^Connected$/);
 });
 
 test("other calls that fail break a line that says nothing", async () => {
@@ -252,7 +253,7 @@ test("other calls that fail break a line that says nothing", async () => {
   await act(() => connectionAnswered());
   await settle();
   await lines.at(-1)!.say("open");
-  assert.match(textOf(screen.one(".line-sign")), /^Live$/);
+  assert.match(textOf(screen.one(".line-sign")), /^Connected$/);
 });
 
 test("who has no right to a board reads so, and the line is not tried for ever", async () => {
@@ -351,27 +352,54 @@ test("a name in any writing, however long, leads to its patient", async () => {
   assert.equal(screen.one(".who a").getAttribute("href"), "/studies/AB%20C/patients/u%2F1");
 });
 
-test("the wall shows the sickest large, turns its pages and can be left", async () => {
-  const style = document.createElement("style");
-  style.textContent = ".wall-grid { --tile-rem: 12; grid-template-columns: 1fr 1fr 1fr 1fr; }";
-  document.head.append(style);
-  board = Array.from({ length: 30 }, (_, at) => row(`Bed ${at}`, { news: score(at === 7 ? 9 : 1) }));
+test("the wall shows the sickest large, lets the others take turns and can be left", async () => {
+  board = Array.from({ length: 300 }, (_, at) => row(`Bed ${at}`, { news: score(at % 10 === 7 ? 9 : 1) }));
   await open("?wall=1");
   const tiles = () => screen.all(".wall-tile h2").map(textOf);
-  assert.equal(tiles()[0], "Bed 7");
-  assert.match(screen.text, /30 patients, 1 need a look/);
-  await frame();
-  const first = tiles();
-  assert.equal(first.length, 16, "as many as the window has room for");
-  await act(() => mock.timers.tick(15_000));
-  await settle();
-  assert.equal(tiles()[0], "Bed 7", "who needs a look stays");
-  assert.notDeepEqual(tiles(), first);
+  const sick = Array.from({ length: 30 }, (_, at) => `Bed ${10 * at + 7}`);
+  const seen = new Set<string>();
+  assert.match(screen.text, /Ward 7.*300 patients, 30 need a look/);
+  for (let turn = 0; turn < 20; turn += 1) {
+    assert.deepEqual(
+      sick.filter((name) => !tiles().includes(name)),
+      [],
+      "who needs a look is on every page",
+    );
+    for (const name of tiles()) seen.add(name);
+    await act(() => mock.timers.tick(15_000));
+    await settle();
+  }
+  assert.equal(seen.size, 300, "everybody has a turn");
   assert.equal(document.documentElement.dataset.wall, "");
   await screen.press("Leave the wall display");
   assert.equal(document.documentElement.dataset.wall, undefined);
   assert.equal(screen.all(".board").length, 1);
-  style.remove();
+});
+
+test("the wall says what scores, since when nothing comes, and how old the data are", async () => {
+  const parts = { heart_rate: 3, respiration_rate: 0, spo2: 2, temperature: null, blood_pressure: 0 };
+  const sick = row("Ill", {
+    news: { ...score(7)!, parts },
+    heart_rate: { value: 135, timestamp: Date.now() },
+    spo2: { value: 93, timestamp: Date.now() },
+  });
+  const off = row("Off", {
+    news: score(0),
+    worn: false,
+    heart_rate: { value: 60, timestamp: Date.now() - 180 * MINUTE },
+  });
+  board = [row("Well", { news: score(2) }), off, sick];
+  await open("?wall=1");
+  assert.deepEqual(screen.all(".wall-tile h2").map(textOf), ["Ill", "Off", "Well"], "no data is a reason to look");
+  const [ill, silent] = screen.all(".wall-tile");
+  assert.match(textOf(ill!.querySelector('[data-label="HR"]')!), /135.*\+3/);
+  assert.match(textOf(ill!.querySelector('[data-label="SpO₂"]')!), /93.*\+2/);
+  assert.equal(ill!.querySelector('[data-label="HR"]')!.getAttribute("data-unit"), "/min");
+  assert.equal(textOf(silent!.querySelector(".wall-reason")!), "off the wrist, no values for 3 h 00");
+  assert.match(screen.text, /data: 1 min/);
+  await act(() => mock.timers.tick(6 * MINUTE));
+  await settle();
+  assert.match(screen.text, /no new data for 7 min/);
 });
 
 test("another study begins with its own rows and its own line", async () => {

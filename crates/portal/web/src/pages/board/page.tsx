@@ -12,10 +12,11 @@ import { Skeleton } from "../../design/skeleton";
 import { useNow } from "../../design/time";
 import type { PageProps } from "../../page_props";
 import { setQuery, stepQuery, useAddress } from "../../router";
+import { useStudy } from "../../studies";
 import * as pages from "../paths";
 import { BOARD_CSV_HEADER, boardCsvRow } from "./board_csv";
 import { BoardList, HEADS } from "./board_list";
-import { LineSign } from "./line_sign";
+import { DataAge, LineSign } from "./line_sign";
 import { type Attention, arranged, counts, firstDirection, type Sort, type SortKey } from "./rows";
 import type { Row } from "./types";
 import { useBoard } from "./use_board";
@@ -32,9 +33,10 @@ const FILTERS: { key: Attention; text: string }[] = [
 export default function Page({ params: { code } }: PageProps) {
   const { rows, line, error } = useBoard(code);
   const { query } = useAddress();
+  const study = useStudy(code);
   if (error) return <Problem error={error} />;
   if (!rows) return <Skeleton lines={12} />;
-  if (query.get("wall") !== null) return <WallDisplay code={code} rows={rows} line={line} />;
+  if (query.get("wall") !== null) return <WallDisplay code={code} name={study?.name ?? code} rows={rows} line={line} />;
   if (rows.length === 0) return <NobodyYet code={code} />;
   return <Board code={code} rows={rows} line={line} />;
 }
@@ -83,6 +85,7 @@ function Board({ code, rows, line }: { code: string; rows: Row[]; line: ReturnTy
         </div>
         <SortChoice sort={sort} onSort={chooseSort} />
         <span class="row push">
+          <DataAge rows={rows} nowMs={now} />
           <LineSign line={line} />
           <Button kind="quiet" small icon="screen" onClick={() => stepQuery({ wall: "1" })}>
             Wall display

@@ -1,8 +1,9 @@
 // Which patients a board shows and in which order. Who cannot be read is with the sickest, at the worrying end of every
-// column. The sickest come first: by score, then by who was heard of longest ago; a patient without a score is above those who are well, because nobody knows how they are.
+// column. The sickest come first: by score; a patient whose data
+// have stopped is above those whose score asks for nothing, because nobody knows how they are.
 
 import { compareText, holdsAll, wordsOf } from "../../words";
-import { OUTDATED_MS } from "./age";
+import { ageText, OUTDATED_MS } from "./age";
 import { riskOf, STALE_AFTER_MS } from "./news";
 import type { Row } from "./types";
 
@@ -44,7 +45,7 @@ export function arranged(rows: Row[], filter: Filter, sort: Sort, nowMs: number)
   const kept = rows.filter((row) => passes(row, words, filter.attention, nowMs));
   const sign = sort.descending ? -1 : 1;
   // Values are taken once for each row, not once for each comparison.
-  const keyed = kept.map((row) => ({ row, value: sortValue(row, sort.key), name: row.name }));
+  const keyed = kept.map((row) => ({ row, value: sortValue(row, sort.key, nowMs), name: row.name }));
   keyed.sort((left, right) => {
     if (typeof left.value === "string" || typeof right.value === "string") {
       return sign * compareText(String(left.value), String(right.value));
@@ -59,13 +60,13 @@ export function arranged(rows: Row[], filter: Filter, sort: Sort, nowMs: number)
   return keyed.map(({ row }) => row);
 }
 
-function sortValue(row: Row, key: SortKey): number | string | null {
+function sortValue(row: Row, key: SortKey, nowMs: number): number | string | null {
   if (row.unreadable && key !== "name") return firstDirection(key) ? Infinity : -Infinity;
   switch (key) {
     case "name":
       return row.name;
     case "news":
-      return urgency(row);
+      return urgency(row, nowMs);
     case "blood_pressure":
       return row.blood_pressure?.systolic ?? null;
     case "battery":
@@ -78,15 +79,41 @@ function sortValue(row: Row, key: SortKey): number | string | null {
 }
 
 /**
- * A number that grows with the need to look: the score; a part that scores 3 just under 5; no score 0.5. Damaged data are
- * above every score: they can hide any.
+ * A number that grows with the need to look: the score; a part that scores 3 just under 5; no data for long under that; no
+ * score 0.5. Damaged data are above every score: they can hide any.
  */
-export function urgency({ news, unreadable }: Row): number {
+export function urgency(row: Row, nowMs: number): number {
+  const scored = scoredUrgency(row);
+  return silence(row, nowMs) === null ? scored : Math.max(scored, SILENT);
+}
+
+function scoredUrgency({ news, unreadable }: Row): number {
   if (unreadable) return Infinity;
   if (!news) return 0.5;
   const low = riskOf(news) === "low-medium";
   if (low || (news.score === null && news.red_parameter)) return 4.5;
   return news.score ?? 0.5;
+}
+
+// Above every score that asks for nothing: a bracelet that says nothing can hide any.
+const SILENT = 4.25;
+
+/** Whether somebody has to look at once: 5 and more, a part that scores 3, or data that cannot be read. */
+export function isUrgent(row: Row): boolean {
+  return scoredUrgency(row) >= 4.5;
+}
+
+/** Why nothing has come of a patient for longer than a value counts; null when something has, and before the first sync. */
+export function silence(row: Row, nowMs: number): string | null {
+  if (row.unreadable || row.last_sync === null) return null;
+  const since = nowMs - row.last_sync;
+  if (since > OUTDATED_MS.sync) return `no data for ${ageText(since)}`;
+  const signs = [row.heart_rate, row.respiration_rate, row.spo2, row.temperature];
+  const newest = Math.max(...signs.map((sign) => sign?.timestamp ?? 0));
+  if (newest === 0 || nowMs - newest <= OUTDATED_MS.vital) return null;
+  const age = ageText(nowMs - newest);
+  if (row.charging) return `charging, no values for ${age}`;
+  return row.worn === false ? `off the wrist, no values for ${age}` : `no values for ${age}`;
 }
 
 function passes(row: Row, words: string[], attention: Attention, nowMs: number): boolean {
@@ -99,7 +126,7 @@ export function isOf(row: Row, attention: Attention, nowMs: number): boolean {
     case "all":
       return true;
     case "attention":
-      return urgency(row) >= 4.5;
+      return urgency(row, nowMs) >= SILENT;
     case "stale":
       return row.last_sync !== null && (isOldScore(row, nowMs) || nowMs - row.last_sync > OUTDATED_MS.sync);
     case "missing":

@@ -16,6 +16,9 @@ export interface Pressure {
 /** The colour band of a score. */
 export type NewsColour = "none" | "low" | "medium" | "high";
 
+/** A part of the score that is a vital sign. */
+export type NewsPart = "respiration_rate" | "spo2" | "blood_pressure" | "heart_rate" | "temperature";
+
 /** The early warning score of a patient; `score` is null while parts are missing. */
 export interface NewsReading {
   score: number | null;
@@ -26,6 +29,8 @@ export interface NewsReading {
   stale: string[];
   colour: NewsColour;
   red_parameter: boolean;
+  /** Points of each vital sign; null for one that did not count. */
+  parts?: Record<NewsPart, number | null>;
 }
 
 /** Slots of the last hours: `from + index · step_ms`. */

@@ -70,7 +70,7 @@ test("a row that can be read again says its values", async () => {
 });
 
 test("the wall says what cannot be read, before the sickest", async () => {
-  await draw(<WallDisplay code="ABC" rows={[row("New"), ill, damaged]} line="live" />);
+  await draw(<WallDisplay code="ABC" name="ABC" rows={[row("New"), ill, damaged]} line="live" />);
   assert.match(screen.text, /3 patients, 2 need a look/);
   assert.deepEqual(screen.all(".wall-tile h2").map(textOf), ["Damaged", "Ill", "New"]);
   const tile = screen.all(".wall-tile")[0]!;

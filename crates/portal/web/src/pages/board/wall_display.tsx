@@ -1,5 +1,5 @@
-// The board for a screen on the wall: nothing to press, large figures, the sickest first. More patients than fit are
-// shown page after page; those who need a look stay on every page.
+// The board for a screen on the wall: nothing to press, figures as large as the screen and the number of patients allow, the
+// sickest first. Patients in need of a look are never off the screen; the others take turns where they do not all fit.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Button } from "../../design/button";
@@ -7,27 +7,35 @@ import { useNow } from "../../design/time";
 import { clock } from "../../format";
 import { setQuery } from "../../router";
 import { tickAges } from "./age";
-import { News, PressureCell, Sync, Vital } from "./cells";
-import { LineSign } from "./line_sign";
+import { DataAge, LineSign } from "./line_sign";
 import type { LineState } from "./live";
-import { arranged, isOf } from "./rows";
+import { arranged, isUrgent } from "./rows";
 import type { Row } from "./types";
-import { pageOf } from "./wall_pages";
+import { layoutOf, type Room, turnOf, type Zone } from "./wall_layout";
+import { WallTile } from "./wall_tile";
 
 // Time to read a page of tiles from the other end of a corridor.
 const TURN_MS = 15_000;
 
-export function WallDisplay({ code, rows, line }: { code: string; rows: Row[]; line: LineState }) {
-  const grid = useRef<HTMLDivElement>(null);
+interface WallProps {
+  code: string;
+  /** Of the study; its code where it is not known. */
+  name: string;
+  rows: Row[];
+  line: LineState;
+}
+
+export function WallDisplay({ code, name, rows, line }: WallProps) {
+  const tiles = useRef<HTMLDivElement>(null);
   const now = useNow(10);
   const [turn, setTurn] = useState(0);
-  const [fits, setFits] = useState(24);
+  const [room, setRoom] = useState<Room>({ width: 1920, height: 1000, screen: 1080 });
 
   useEffect(() => {
     document.documentElement.dataset.wall = "";
     const timer = window.setInterval(() => setTurn((before) => before + 1), TURN_MS);
-    const ages = window.setInterval(() => grid.current && tickAges(grid.current, Date.now()), 1000);
-    const measure = () => grid.current && setFits(placesIn(grid.current));
+    const ages = window.setInterval(() => tiles.current && tickAges(tiles.current, Date.now()), 1000);
+    const measure = () => tiles.current && setRoom(roomOf(tiles.current));
     // The frame around the page goes first.
     requestAnimationFrame(measure);
     addEventListener("resize", measure);
@@ -42,21 +50,23 @@ export function WallDisplay({ code, rows, line }: { code: string; rows: Row[]; l
   }, []);
 
   const sorted = arranged(rows, { text: "", attention: "all" }, { key: "news", descending: true }, now);
-  const urgent = sorted.filter((row) => isOf(row, "attention", now));
-  const { shown, page, pages } = pageOf(sorted, urgent.length, fits, turn);
+  const urgent = sorted.filter(isUrgent).length;
+  const layout = layoutOf(sorted.length, urgent, room);
+  const { first, others } = layout;
+  const { shown, page, pages } = turnOf(sorted.slice(first.places), others?.places ?? 0, turn);
+  const hidden = sorted.length - first.places - shown.length;
   return (
-    <div class="wall">
+    <div class="wall" style={{ "--digits": `${layout.font}px` }}>
       <header>
-        <h1>Study {code}</h1>
+        <h1>{name === code ? `Study ${code}` : name}</h1>
         <span>
-          {rows.length} patients, {urgent.length} need a look
+          {rows.length} patients, {urgent} need a look
         </span>
-        {pages > 1 && (
-          <span>
-            page {page + 1} of {pages}
-          </span>
+        {hidden > 0 && (
+          <span>{pages > 1 ? `others: page ${page + 1} of ${pages}` : `${hidden} others are not shown`}</span>
         )}
         <span class="push" />
+        <DataAge rows={rows} nowMs={now} />
         <LineSign line={line} />
         <b class="wall-clock">{clock(now)}</b>
         <Button
@@ -67,66 +77,30 @@ export function WallDisplay({ code, rows, line }: { code: string; rows: Row[]; l
           onClick={() => setQuery({ wall: null })}
         />
       </header>
-      <div class="wall-grid" ref={grid} role="list">
-        {shown.map((row) => (
-          <Tile key={row.uuid} row={row} />
-        ))}
+      <p class="unseen">Not a medical device.</p>
+      <div ref={tiles}>
+        <Tiles rows={sorted.slice(0, first.places)} zone={first} />
+        {others && <Tiles rows={shown} zone={others} />}
       </div>
     </div>
   );
 }
 
-function Tile({ row }: { row: Row }) {
-  const now = Date.now();
-  const { heart_rate, respiration_rate, spo2, temperature } = row;
-  const whole = (reading: { value: number } | null) => (reading ? String(Math.round(reading.value)) : null);
+function Tiles({ rows, zone }: { rows: Row[]; zone: Zone }) {
   return (
-    <div class="wall-tile" role="listitem">
-      <h2>{row.name}</h2>
-      <div role="table" aria-label={row.name}>
-        <div role="row">
-          <News row={row} nowMs={now} />
-          <Sync row={row} nowMs={now} />
-          <Vital
-            row={row}
-            label="HR"
-            kind="heart"
-            nowMs={now}
-            text={whole(heart_rate)}
-            at={heart_rate?.timestamp ?? null}
-          />
-          <Vital
-            row={row}
-            label="Resp"
-            kind="resp"
-            nowMs={now}
-            text={whole(respiration_rate)}
-            at={respiration_rate?.timestamp ?? null}
-          />
-          <Vital row={row} label="SpO₂" kind="spo2" nowMs={now} text={whole(spo2)} at={spo2?.timestamp ?? null} />
-          <Vital
-            row={row}
-            label="Temp"
-            kind="temp"
-            nowMs={now}
-            text={temperature?.value.toFixed(1) ?? null}
-            at={temperature?.timestamp ?? null}
-          />
-          <PressureCell row={row} nowMs={now} />
-        </div>
-      </div>
+    <div class="wall-grid" role="list" style={{ gridTemplateColumns: `repeat(${zone.columns}, minmax(0, 1fr))` }}>
+      {rows.map((row) => (
+        <WallTile key={row.uuid} row={row} detail={zone.detail} />
+      ))}
     </div>
   );
 }
 
-/** How many tiles the window has room for. */
-function placesIn(grid: HTMLElement): number {
-  const style = getComputedStyle(grid);
-  const columns = style.gridTemplateColumns.split(" ").length;
-  const tile =
-    parseFloat(style.getPropertyValue("--tile-rem")) * parseFloat(getComputedStyle(document.documentElement).fontSize);
-  const rows = Math.max(1, Math.floor((innerHeight - grid.getBoundingClientRect().top) / tile));
-  return columns * rows;
+/** The room below the head of the page. */
+function roomOf(tiles: HTMLElement): Room {
+  const { left, top } = tiles.getBoundingClientRect();
+  // As much free at the bottom as at the sides.
+  return { width: innerWidth - 2 * left, height: innerHeight - top - left, screen: innerHeight };
 }
 
 /** Keeps the screen on where the browser can; the answer lets it go. */

@@ -1,92 +1,22 @@
-//! Follows the event logs for boards: what has changed since a place becomes rows.
-//!
-//! Syncs and derivations on this node wake the task at once; what other nodes do it sees by looking every [`POLL`]. It
-//! works alike on both engines, and no writer has to know which boards are open.
+//! What events mean to boards: rows that are other ones now, and boards that have to be read again.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
 
 use store::events::{Cursor, Event};
 use store::{EventType, GroupCode, PatientId};
 
+use super::board_event::BoardEvent;
 use super::board_row::BoardRow;
-use super::boards::BoardEvent;
 use crate::core::access::Readable;
 use crate::core::error::Result;
 use crate::data::Data;
-use crate::data::events::LogPage;
 use crate::data::patient_rows::ROWS_AT_ONCE;
 
-/// Interval at which the logs are read when nothing wakes the task.
-const POLL: Duration = Duration::from_millis(500);
-/// Changes within this time after a read wait for the next one, so that many syncs are one read.
-const PAUSE: Duration = Duration::from_millis(100);
 /// Events of each database that are read at once.
 const EVENTS_AT_ONCE: usize = 1000;
 /// Events that are looked through for a listener that comes back; behind more of them, reading the board is cheaper.
 const MOST_MISSED: usize = 10_000;
-
-/// Publishes what happens to the boards of this node that have listeners, until none has or the node stops.
-pub(super) async fn follow(data: Data) {
-    let _guard = EndAllOnPanic(&data);
-    let boards = &data.boards;
-    let mut changes = boards.changes.subscribe();
-    let mut closed = boards.closed.subscribe();
-    let mut waits = false;
-    while let Some(published) = boards.published() {
-        tokio::select! {
-            biased;
-            _ = closed.wait_for(|closed| *closed) => return,
-            // An older transaction hides committed events; nothing will wake this node when it ends.
-            () = std::future::ready(()), if waits => {}
-            _ = changes.changed() => {}
-            () = runtime::sleep(POLL) => {}
-        }
-        waits = match publish(&data, published).await {
-            Ok(waits) => waits,
-            Err(error) => {
-                tracing::warn!(%error, "events could not be published to boards and are tried again");
-                false
-            }
-        };
-        runtime::sleep(PAUSE).await;
-    }
-}
-
-/// Ends everyone's listening when the task panics, so that they come back and it is started again.
-struct EndAllOnPanic<'data>(&'data Data);
-
-impl Drop for EndAllOnPanic<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.boards.end_all();
-        }
-    }
-}
-
-/// Publishes what has happened behind a place. Returns whether committed events cannot be read yet.
-async fn publish(data: &Data, mut published: Cursor) -> Result<bool> {
-    let boards = &data.boards;
-    loop {
-        let Some(page) = data.events_after(&published, EVENTS_AT_ONCE).await? else {
-            // Older than the events that are kept: what was missed cannot be known, so boards are read again.
-            let end = data.end_of_events().await?;
-            boards.publish(end, |_| vec![BoardEvent::Reload]);
-            return Ok(false);
-        };
-        let LogPage { events, next, more, waits } = page;
-        if next != published {
-            let changes = Changes::of(&events);
-            let rows = rows_of(data, &changes.patients, |code| boards.is_watched(code)).await?;
-            boards.publish(next.clone(), |code| changes.events_for(code, &rows, &published, &next));
-        }
-        if !more {
-            return Ok(waits);
-        }
-        published = next;
-    }
-}
 
 /// Returns what a listener has missed that comes back to a study.
 pub(super) async fn missed(data: &Data, group_code: &GroupCode, last_seen: &str) -> Result<VecDeque<BoardEvent>> {
@@ -95,15 +25,15 @@ pub(super) async fn missed(data: &Data, group_code: &GroupCode, last_seen: &str)
     let mut missed = Changes::default();
     let (mut place, mut count) = (last_seen.clone(), 0);
     loop {
-        let Some(page) = data.events_after(&place, EVENTS_AT_ONCE).await? else { return Ok(reload()) };
-        count += page.events.len();
-        missed.add(&page.events);
+        let Ok(page) = data.events_after(&place, EVENTS_AT_ONCE).await? else { return Ok(reload()) };
+        count += page.events().count();
+        missed.add(page.events());
         // Looked at page by page: a cursor of last month must not be followed to its end first.
         if count > MOST_MISSED || missed.needs_reload(group_code) {
             return Ok(reload());
         }
-        place = page.next;
-        if !page.more {
+        place = page.next();
+        if !page.has_more() {
             break;
         }
     }
@@ -113,9 +43,9 @@ pub(super) async fn missed(data: &Data, group_code: &GroupCode, last_seen: &str)
 
 /// What events mean to boards.
 #[derive(Debug, Default)]
-struct Changes {
+pub(crate) struct Changes {
     /// Patients whose rows are other ones now.
-    patients: BTreeSet<PatientId>,
+    pub patients: BTreeSet<PatientId>,
     /// Studies that somebody has left.
     left: BTreeSet<GroupCode>,
     /// Whether it is not known any more which study somebody has left.
@@ -123,19 +53,19 @@ struct Changes {
 }
 
 /// A row, and the studies that show it.
-struct ChangedRow {
+pub(crate) struct ChangedRow {
     row: Arc<BoardRow>,
     studies: Vec<GroupCode>,
 }
 
 impl Changes {
-    fn of(events: &[Event]) -> Self {
+    pub fn of<'event>(events: impl IntoIterator<Item = &'event Event>) -> Self {
         let mut changes = Changes::default();
         changes.add(events);
         changes
     }
 
-    fn add(&mut self, events: &[Event]) {
+    pub fn add<'event>(&mut self, events: impl IntoIterator<Item = &'event Event>) {
         for event in events {
             match event.event_type {
                 EventType::SyncStored
@@ -163,13 +93,13 @@ impl Changes {
         }
     }
 
-    fn needs_reload(&self, group_code: &GroupCode) -> bool {
+    pub fn needs_reload(&self, group_code: &GroupCode) -> bool {
         self.unknown_left || self.left.contains(group_code)
     }
 
     /// Events of a study's board. Only the last row carries the place behind all of them: a listener that goes
     /// away between two rows gets them again.
-    fn events_for(
+    pub fn events_for(
         &self,
         group_code: &GroupCode,
         rows: &[ChangedRow],
@@ -189,7 +119,7 @@ impl Changes {
 }
 
 /// Returns the rows of those among some patients that wanted studies hold now.
-async fn rows_of(
+pub(crate) async fn rows_of(
     data: &Data,
     patients: &BTreeSet<PatientId>,
     is_wanted: impl Fn(&GroupCode) -> bool,

@@ -1,0 +1,51 @@
+//! Which studies held a patient at which time.
+
+use super::example_rows::{message, patient, with_ada_in};
+use super::{Stores, audit, no_settings, on_both_engines};
+use crate::ids::PatientId;
+use crate::{EffectiveSettings, GroupCode, HealthChange, HealthMessage};
+
+on_both_engines! {
+    times_in_studies_are_kept_when_a_patient_leaves_and_go_with_the_patient
+}
+
+async fn times_of(stores: &Stores, names: &[&str]) -> Vec<(String, String, i64, Option<i64>)> {
+    let patients = names.iter().map(|name| PatientId::new(format!("uuid-{name}"))).collect();
+    let found = stores.users.study_attachments(patients).await.expect("attachments");
+    let mut times: Vec<_> = found
+        .into_iter()
+        .map(|one| (one.patient.to_string(), one.group_code.to_string(), one.attached_ms, one.detached_ms))
+        .collect();
+    times.sort();
+    times
+}
+
+async fn times_in_studies_are_kept_when_a_patient_leaves_and_go_with_the_patient(stores: Stores) {
+    with_ada_in(&stores, &["AAAAA", "BBBBB"]).await;
+    let (users, grace) = (&stores.users, PatientId::new("uuid-grace"));
+    let (first, second) = (GroupCode::new("AAAAA"), GroupCode::new("BBBBB"));
+    for (name, id) in [("grace", "i1"), ("rosa", "i2")] {
+        users.add_patient(patient(name), &first, message(id, 0), no_settings()).await.expect("a patient");
+    }
+    let at = |at_ms| EffectiveSettings { at_ms, ..no_settings() };
+    let attach = async |code, at_ms| {
+        users.attach_patient(code, &grace, at(at_ms), audit(Vec::new(), 5)).await.expect("an answer");
+    };
+    let detach = async |code, at_ms, id| {
+        users.detach_patient(code, &grace, at(at_ms), message(id, 0)).await.expect("an answer");
+    };
+    attach(&second, 20).await;
+    detach(&first, 30, "i3").await;
+    attach(&first, 40).await;
+    // Within the millisecond in which the patient came back: one time and not a failure.
+    detach(&first, 40, "i4").await;
+    attach(&first, 40).await;
+    detach(&first, 50, "i5").await;
+    let of_grace = |code: &str, from, to| ("uuid-grace".to_owned(), code.to_owned(), from, to);
+    let expected = [of_grace("AAAAA", 2, Some(30)), of_grace("AAAAA", 40, Some(50)), of_grace("BBBBB", 20, None)];
+    assert_eq!(times_of(&stores, &["grace"]).await, expected);
+    assert_eq!(times_of(&stores, &["grace", "rosa", "nobody"]).await.len(), 4);
+    let change = HealthChange::ErasePatient { uuid: grace.clone(), at_ms: 60 };
+    users.erase_patient(&grace, 60, HealthMessage { change, ..message("i6", 60) }).await.expect("erased");
+    assert_eq!(times_of(&stores, &["grace"]).await, []);
+}
