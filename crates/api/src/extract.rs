@@ -51,7 +51,8 @@ impl FromRequestParts<ApiState> for HealthCall {
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Self::Rejection> {
         let token = bearer(parts)?.ok_or(CallRejection::NoCredential(TOKEN_PLACES))?;
         let caller = state.platform.identity.health_caller(token).await.map_err(CallRejection::Refused)?;
-        mark_authenticated(parts, token)?;
+        // A patient's, also where staff sends for them: a hospital's gateway does that for many patients with one account.
+        mark_authenticated(parts, token, caller.patient().as_str())?;
         name_actor(parts, caller.security_actor());
         Ok(HealthCall(caller))
     }
@@ -88,7 +89,8 @@ impl<S: Sync> FromRequestParts<S> for BearerToken {
 async fn users_caller(parts: &mut Parts, state: &ApiState) -> Result<UsersCaller, ApiError> {
     let token = bearer(parts)?.ok_or(CallRejection::NoCredential(TOKEN_PLACES))?;
     let caller = state.platform.identity.users_caller(token).await.map_err(CallRejection::Refused)?;
-    mark_authenticated(parts, token)?;
-    name_actor(parts, SecurityActor::user(&caller.user));
+    let actor = SecurityActor::user(&caller.user);
+    mark_authenticated(parts, token, actor.id.as_str())?;
+    name_actor(parts, actor);
     Ok(caller)
 }
