@@ -10,7 +10,7 @@ use crate::credentials::{api_key, bearer};
 use crate::error::ApiError;
 use crate::key_holder::researcher_of_key;
 use crate::portal::researcher_of_cookie;
-use crate::proof::{mark_authenticated, name_actor};
+use crate::proof::{mark_authenticated, mark_checked_by_route, name_actor};
 use crate::state::ApiState;
 
 /// A call of the integration API. The key comes as `?token=`, as `Authorization: Bearer` or as `X-Api-Key`; a page of
@@ -81,8 +81,9 @@ impl<S: Sync> FromRequestParts<S> for BearerToken {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Self::Rejection> {
-        let token = bearer(parts)?.ok_or(CallRejection::NoCredential(TOKEN_PLACES))?;
-        Ok(BearerToken(token.to_owned()))
+        let token = bearer(parts)?.ok_or(CallRejection::NoCredential(TOKEN_PLACES))?.to_owned();
+        mark_checked_by_route(parts);
+        Ok(BearerToken(token))
     }
 }
 

@@ -96,6 +96,11 @@ async fn around_routes(State(state): State<ApiState>, mut request: Request, next
         Some(Quota { retry_after_s: Some(seconds), .. }) => too_many_requests(seconds),
         _ => admit(&state, caller, Answering { route, span: &span, proof: &proof }, (request, next)).await,
     };
+    // Not a word of what a guess has met: it is over the limit of its address.
+    let response = match proof.failed_trial_for_s(response.status().is_success()) {
+        Some(seconds) => too_many_requests(seconds),
+        None => response,
+    };
     // Refusals of extractors and of the router come as plain text; clients are promised JSON with a code.
     let mut response = shape_error(response);
     span.record("status", response.status().as_u16());

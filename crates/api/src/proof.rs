@@ -35,6 +35,8 @@ struct State {
     actor: Option<SecurityActor>,
     /// How the request is counted; nothing without a limit.
     taken: Option<Taken>,
+    /// True where the route looks at the credential itself and its good answer is the proof.
+    is_checked_by_route: bool,
     /// What the request holds among those under way.
     place: Place,
 }
@@ -48,7 +50,13 @@ impl Proof {
         now_ms: i64,
     ) -> Self {
         let taken = limit.as_ref().map(|limit| limit.take(caller, now_ms));
-        let state = Mutex::new(State { owner: None, actor: None, taken, place: Place::Among(None) });
+        let state = Mutex::new(State {
+            owner: None,
+            actor: None,
+            taken,
+            is_checked_by_route: false,
+            place: Place::Among(None),
+        });
         Proof(Arc::new(Shared { callers: callers.clone(), places: places.clone(), caller, limit, now_ms, state }))
     }
 
@@ -60,6 +68,10 @@ impl Proof {
     /// Goes on to the body of the request, which has to have a place of its own; `None` when there is none.
     pub(crate) fn begin_body(&self) -> Option<Reading> {
         let mut state = self.state();
+        // Routes that look at a body without a proof are those that guesses are for: a trial is none of them.
+        if state.trial_for_s().is_some() {
+            return None;
+        }
         let permit = state.take_place().into_permit();
         let (place, reading) = self.0.places.begin_body(state.owner, self.0.caller.address, permit)?;
         state.place = place;
@@ -79,6 +91,13 @@ impl Proof {
     /// Returns what is left of the minute that the request counts in; nothing without a limit.
     pub(crate) fn quota(&self) -> Option<Quota> {
         self.state().taken.map(|taken| taken.quota)
+    }
+
+    /// Returns for how many seconds the request is refused after all, answered with success or not: its address has nothing
+    /// left, and no credential of it has proven valid.
+    pub(crate) fn failed_trial_for_s(&self, is_good: bool) -> Option<u64> {
+        let state = self.state();
+        state.trial_for_s().filter(|_| !(is_good && state.is_checked_by_route))
     }
 
     /// Takes note of a request that is refused. Without a proof it was a guess, as far as anybody knows.
@@ -119,6 +138,10 @@ impl Proof {
 }
 
 impl State {
+    fn trial_for_s(&self) -> Option<u64> {
+        self.taken.as_ref().filter(|_| self.owner.is_none())?.trial_for_s()
+    }
+
     fn take_place(&mut self) -> Place {
         std::mem::replace(&mut self.place, Place::Among(None))
     }
@@ -129,6 +152,13 @@ impl State {
 pub(crate) fn mark_authenticated(parts: &Parts, credential: &str, owner: &str) -> Result<(), ApiError> {
     // There is none where a router is used without what surrounds it.
     parts.extensions.get::<Proof>().map_or(Ok(()), |proof| proof.accept(credential.as_bytes(), owner))
+}
+
+/// Notes that the route looks at the credential itself, which may have expired.
+pub(crate) fn mark_checked_by_route(parts: &Parts) {
+    if let Some(proof) = parts.extensions.get::<Proof>() {
+        proof.state().is_checked_by_route = true;
+    }
 }
 
 /// Returns the owner of the credential of a request, as its places and memory are counted.
