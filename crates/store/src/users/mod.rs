@@ -40,7 +40,7 @@ pub use audit_verify::{AuditVerdict, KnownEntry};
 pub use bracelets::{Attachment, Bracelet, Completion};
 pub(crate) use db::MIGRATIONS;
 pub use db::UsersDb;
-pub use erasure::{AccountErasure, Counts as ErasureCounts, Erasure, ToOverwrite};
+pub use erasure::{AccountErasure, Counts as ErasureCounts, Erasure, PatientErasure, ToOverwrite};
 pub use group_settings::{EffectiveSettings, GroupSetting, SettingsOfGroup};
 pub use groups::{Group, GroupDeletion};
 pub use identity::StoreIdentity;
@@ -50,7 +50,7 @@ pub use oauth::{Consent, OauthClient};
 pub use patients::{Activation, NewPatientPassword, Patient, PersonChange};
 pub use portal_sessions::{PortalHolder, PortalSession};
 pub use role_changes::RoleChange;
-pub use security_events::{SecurityEvent, SecurityPage, SecurityQuery};
+pub use security_events::{NameHashes, SecurityEvent, SecurityPage, SecurityQuery};
 pub use sessions::{Session, SessionHolder};
 pub use totp::{Totp, TotpConfirmation, UsedFactor};
 
