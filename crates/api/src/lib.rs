@@ -43,6 +43,7 @@ mod range_end;
 mod rate_limit;
 mod raw_rows;
 mod refreshed;
+mod shared_check;
 mod state;
 mod streamed;
 mod times;

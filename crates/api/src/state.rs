@@ -12,6 +12,7 @@ use super::places::Places;
 use super::places::shares::SharedPlaces;
 use super::portal::cookie::session_cookie_name;
 use super::rate_limit::RateLimit;
+use super::shared_check::SharedCheck;
 
 /// State that every handler may use. Clones share it.
 ///
@@ -36,6 +37,8 @@ pub struct Shared {
     pub(crate) uploads: UploadMemory,
     /// Streams of events, which last: they may not take all places of requests.
     pub(crate) streams: SharedPlaces,
+    /// Of readiness.
+    pub(crate) last_check: SharedCheck,
 }
 
 impl ApiState {
@@ -52,6 +55,7 @@ impl ApiState {
             // At most half: boards that stay open all day may not shut out the requests of apps.
             streams: SharedPlaces::new(limits.requests_at_once.div_ceil(2)),
             uploads: UploadMemory::new(limits.upload_memory_bytes, limits.largest_upload_bytes()),
+            last_check: SharedCheck::default(),
             limits,
         }))
     }
