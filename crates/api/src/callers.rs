@@ -1,5 +1,5 @@
 //! Who may be calling: every credential that a request shows, the address that it comes from, and the credentials that
-//! have proven valid before.
+//! have proven valid before, with their owners.
 //!
 //! Nothing of a credential is kept but a hash with a seed of this process.
 
@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, HeaderName, Uri};
-use runtime::{HashSet, Hashing};
+use runtime::{HashMap, Hashing};
 
 use crate::parameters::Parameters;
 use crate::portal::cookie::session_cookie;
@@ -30,12 +30,12 @@ pub(crate) struct Callers {
     known: [Mutex<Known>; SHARDS],
 }
 
-/// Credentials that have proven valid, in two generations: when the newer one is full, the older one is forgotten. A
+/// Credentials that have proven valid with whose they are, in two generations: when the newer one is full, the older one is forgotten. A
 /// credential that is used stays known however many others come.
 #[derive(Default)]
 struct Known {
-    newer: HashSet<u64>,
-    older: HashSet<u64>,
+    newer: HashMap<u64, u64>,
+    older: HashMap<u64, u64>,
 }
 
 /// Who may be calling. Which of the credentials counts is known only when an extractor has accepted one.
@@ -56,7 +56,10 @@ impl Caller {
 
 /// With the answer to a caller whose credential is valid, for what accepts connections.
 #[derive(Clone, Copy, Debug)]
-pub struct ProvenCaller;
+pub struct ProvenCaller {
+    /// Whose credential it is: the same number for all credentials of a patient or an account, on this node.
+    pub owner: u64,
+}
 
 impl Callers {
     /// Knows nobody yet. `session_cookie` is the name of the cookie that pages bring.
@@ -78,14 +81,19 @@ impl Callers {
         self.hasher.hash_one(credential)
     }
 
-    /// Returns whether one of the credentials has proven valid before.
-    pub(crate) fn is_known(&self, caller: Caller) -> bool {
-        caller.credentials().any(|credential| self.shard(credential).contains(credential))
+    /// Returns the hash of an owner of credentials, of their identifier.
+    pub(crate) fn owner(&self, id: &str) -> u64 {
+        self.hasher.hash_one(id)
     }
 
-    /// Notes that a credential is valid.
-    pub(crate) fn note(&self, credential: u64) {
-        self.shard(credential).note(credential);
+    /// Returns the owner of the first of the credentials that has proven valid before.
+    pub(crate) fn known_owner(&self, caller: Caller) -> Option<u64> {
+        caller.credentials().find_map(|credential| self.shard(credential).owner(credential))
+    }
+
+    /// Notes that a credential is valid, and whose it is.
+    pub(crate) fn note(&self, credential: u64, owner: u64) {
+        self.shard(credential).note(credential, owner);
     }
 
     /// Forgets a credential until it is noted again.
@@ -101,8 +109,8 @@ impl Callers {
 }
 
 impl Known {
-    fn contains(&self, credential: u64) -> bool {
-        self.newer.contains(&credential) || self.older.contains(&credential)
+    fn owner(&self, credential: u64) -> Option<u64> {
+        self.newer.get(&credential).or_else(|| self.older.get(&credential)).copied()
     }
 
     #[cfg(test)]
@@ -110,15 +118,15 @@ impl Known {
         self.newer.len() + self.older.len()
     }
 
-    fn note(&mut self, credential: u64) {
-        if self.newer.contains(&credential) {
+    fn note(&mut self, credential: u64, owner: u64) {
+        if self.newer.contains_key(&credential) {
             return;
         }
         // Whole generations and not the oldest one: that needs no order among them, which each request would have to change.
         if self.newer.len() >= LARGEST_GENERATION {
             self.older = std::mem::take(&mut self.newer);
         }
-        self.newer.insert(credential);
+        self.newer.insert(credential, owner);
     }
 }
 
@@ -181,11 +189,12 @@ mod tests {
     fn who_has_proven_valid_is_known_again() {
         let callers = Callers::new(COOKIE);
         let caller = |query: &'static str| callers.caller(&Uri::from_static(query), &HeaderMap::new(), None);
-        assert!(!callers.is_known(caller("/?token=a")));
-        callers.note(callers.credential(b"a"));
-        assert!(callers.is_known(caller("/other?x=1&token=a")));
-        assert!(!callers.is_known(caller("/?token=b")));
-        assert!(!callers.is_known(caller("/")), "an address alone is never known");
+        let rita = callers.owner("rita");
+        assert_eq!(callers.known_owner(caller("/?token=a")), None);
+        callers.note(callers.credential(b"a"), rita);
+        assert_eq!(callers.known_owner(caller("/other?x=1&token=a")), Some(rita));
+        assert_eq!(callers.known_owner(caller("/?token=b")), None);
+        assert_eq!(callers.known_owner(caller("/")), None, "an address alone is never known");
     }
 
     #[test]
@@ -194,10 +203,10 @@ mod tests {
         let rita = callers.credential(b"rita");
         for other in 0..400_000_u32 {
             if other % 1000 == 0 {
-                callers.note(rita);
+                callers.note(rita, 1);
             }
-            callers.note(callers.credential(&other.to_be_bytes()));
-            assert!(callers.shard(rita).contains(rita), "{other}");
+            callers.note(callers.credential(&other.to_be_bytes()), 2);
+            assert_eq!(callers.shard(rita).owner(rita), Some(1), "{other}");
         }
         let kept: usize = callers.known.iter().map(|shard| shard.lock().expect("a lock").len()).sum();
         assert!(kept <= SHARDS * 2 * LARGEST_GENERATION, "{kept}");

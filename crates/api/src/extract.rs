@@ -10,7 +10,7 @@ use crate::credentials::{api_key, bearer};
 use crate::error::ApiError;
 use crate::key_holder::researcher_of_key;
 use crate::portal::researcher_of_cookie;
-use crate::proof::{mark_authenticated, name_actor};
+use crate::proof::{mark_authenticated, mark_checked_by_route, name_actor};
 use crate::state::ApiState;
 
 /// A call of the integration API. The key comes as `?token=`, as `Authorization: Bearer` or as `X-Api-Key`; a page of
@@ -51,7 +51,8 @@ impl FromRequestParts<ApiState> for HealthCall {
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Self::Rejection> {
         let token = bearer(parts)?.ok_or(CallRejection::NoCredential(TOKEN_PLACES))?;
         let caller = state.platform.identity.health_caller(token).await.map_err(CallRejection::Refused)?;
-        mark_authenticated(parts, token)?;
+        // A patient's, also where staff sends for them: a hospital's gateway does that for many patients with one account.
+        mark_authenticated(parts, token, caller.patient().as_str())?;
         name_actor(parts, caller.security_actor());
         Ok(HealthCall(caller))
     }
@@ -80,15 +81,17 @@ impl<S: Sync> FromRequestParts<S> for BearerToken {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Self::Rejection> {
-        let token = bearer(parts)?.ok_or(CallRejection::NoCredential(TOKEN_PLACES))?;
-        Ok(BearerToken(token.to_owned()))
+        let token = bearer(parts)?.ok_or(CallRejection::NoCredential(TOKEN_PLACES))?.to_owned();
+        mark_checked_by_route(parts);
+        Ok(BearerToken(token))
     }
 }
 
 async fn users_caller(parts: &mut Parts, state: &ApiState) -> Result<UsersCaller, ApiError> {
     let token = bearer(parts)?.ok_or(CallRejection::NoCredential(TOKEN_PLACES))?;
     let caller = state.platform.identity.users_caller(token).await.map_err(CallRejection::Refused)?;
-    mark_authenticated(parts, token)?;
-    name_actor(parts, SecurityActor::user(&caller.user));
+    let actor = SecurityActor::user(&caller.user);
+    mark_authenticated(parts, token, actor.id.as_str())?;
+    name_actor(parts, actor);
     Ok(caller)
 }

@@ -15,7 +15,8 @@ pub(crate) async fn researcher_of_key(parts: &Parts, state: &ApiState, key: &str
     let address = client_address(&parts.extensions).text();
     let found = state.platform.identity.researcher_from(key, address).await;
     let researcher = found.map_err(CallRejection::Refused)?;
-    mark_authenticated(parts, key)?;
-    name_actor(parts, SecurityActor::researcher(&researcher));
+    let actor = SecurityActor::researcher(&researcher);
+    mark_authenticated(parts, key, actor.id.as_str())?;
+    name_actor(parts, actor);
     Ok(researcher)
 }

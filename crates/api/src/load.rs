@@ -3,9 +3,17 @@
 //! An upload has one account, its [`Room`], which everything made of its body is counted in before it is made: what
 //! vectors can hold and not what is in them, and both copies while one grows. All accounts share the upload memory, of
 //! which large uploads leave a part to small ones: anyone who sends bombs does not stop the syncs of others.
+//!
+//! Nor does anyone who sends many uploads slowly, which hold what has come of them for hours: several uploads of one owner
+//! have an eighth of the memory together, and beyond it what nobody else asks for. One that holds more than all others of its
+//! owner has as much as any.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use runtime::HashMap;
+
+use crate::places::shares::{PART_IN_COMMON, PART_OF_OWNER};
 
 /// Memory is taken from what is shared in pieces of this size, bytes, and of the larger one by accounts that hold more
 /// than that.
@@ -23,6 +31,14 @@ pub(crate) struct UploadMemory {
     all: usize,
     /// Part of it that large uploads can have, bytes.
     for_large: usize,
+    owners: Arc<Mutex<HashMap<u64, OwnerMemory>>>,
+}
+
+/// What uploads of one owner hold.
+#[derive(Debug, Default)]
+struct OwnerMemory {
+    uploads: usize,
+    held: Arc<AtomicUsize>,
 }
 
 /// The account of one upload: a part of the memory, given back when the last clone is dropped.
@@ -32,6 +48,9 @@ pub(crate) struct Room(Arc<Account>);
 #[derive(Debug)]
 struct Account {
     memory: UploadMemory,
+    owner: u64,
+    /// Held by all uploads of the owner.
+    held_of_owner: Arc<AtomicUsize>,
     used: AtomicUsize,
     held: AtomicUsize,
 }
@@ -51,17 +70,28 @@ impl UploadMemory {
     /// Room for so many bytes. A single upload of `largest` bytes always fits when there is no other.
     pub(crate) fn new(bytes: usize, largest: usize) -> Self {
         let left = LEFT_TO_SMALL.min(bytes / 8).min(bytes.saturating_sub(largest));
-        UploadMemory { held: Arc::default(), all: bytes, for_large: bytes - left }
+        UploadMemory { held: Arc::default(), all: bytes, for_large: bytes - left, owners: Arc::default() }
     }
 
-    /// Returns an account without room yet, to grow; refused when what is announced would not fit.
-    pub(crate) fn enter(&self, announced: usize) -> Result<Room, NoRoom> {
+    /// Returns an account of an owner without room yet, to grow; refused when what is announced would not fit.
+    pub(crate) fn enter(&self, owner: u64, announced: usize) -> Result<Room, NoRoom> {
         // A look ahead only: nothing is held before bytes arrive, or clients that announce much and send nothing
         // would lock out the rest.
         if self.most_of(announced).saturating_sub(self.held_bytes()) < announced {
             return Err(NoRoom::JustNow);
         }
-        Ok(Room(Arc::new(Account { memory: self.clone(), used: AtomicUsize::new(0), held: AtomicUsize::new(0) })))
+        let held_of_owner = {
+            let mut owners = self.owners();
+            let of_owner = owners.entry(owner).or_default();
+            of_owner.uploads += 1;
+            of_owner.held.clone()
+        };
+        let (used, held) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Ok(Room(Arc::new(Account { memory: self.clone(), owner, held_of_owner, used, held })))
+    }
+
+    fn owners(&self) -> MutexGuard<'_, HashMap<u64, OwnerMemory>> {
+        self.owners.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Bytes that are held.
@@ -90,10 +120,14 @@ impl Room {
             // The last piece may be cut short by the end of the memory.
             let wanted = used.next_multiple_of(piece).min(most.max(used)) - held;
             let more = |all_held: usize| all_held.checked_add(wanted).filter(|sum| *sum <= most);
+            if account.is_beyond_share(wanted) {
+                return Err(NoRoom::JustNow);
+            }
             // Two uploads that both wait for room would wait for each other; one that is refused comes again.
             let taken = account.memory.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
             taken.map_err(|_| NoRoom::JustNow)?;
             account.held.fetch_add(wanted, Ordering::Relaxed);
+            account.held_of_owner.fetch_add(wanted, Ordering::Relaxed);
         }
         account.used.store(used, Ordering::Relaxed);
         Ok(())
@@ -115,6 +149,7 @@ impl Room {
         let kept = used.next_multiple_of(LARGE_PIECE);
         if held > kept + LARGE_PIECE {
             account.memory.held.fetch_sub(held - kept, Ordering::Relaxed);
+            account.held_of_owner.fetch_sub(held - kept, Ordering::Relaxed);
             account.held.store(kept, Ordering::Relaxed);
         }
     }
@@ -138,13 +173,36 @@ impl Room {
     #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn without_end() -> Self {
         let memory = UploadMemory::new(usize::MAX / 2, 0);
-        Room(Arc::new(Account { memory, used: AtomicUsize::new(0), held: AtomicUsize::new(0) }))
+        let (held_of_owner, used, held) = Default::default();
+        Room(Arc::new(Account { memory, owner: 0, held_of_owner, used, held }))
+    }
+}
+
+impl Account {
+    /// Returns whether so many bytes more are beyond what the owner may have for several uploads.
+    fn is_beyond_share(&self, wanted: usize) -> bool {
+        let of_owner = self.held_of_owner.load(Ordering::Relaxed);
+        // One upload may need nearly all of the memory, or a day of a waveform could never be stored. Of two large ones the
+        // larger goes on: were both refused, they would meet again.
+        let is_most = 2 * self.held.load(Ordering::Relaxed) >= of_owner;
+        let is_scarce = self.memory.held_bytes() + wanted > self.memory.all / PART_IN_COMMON;
+        !is_most && is_scarce && of_owner + wanted > self.memory.all / PART_OF_OWNER
     }
 }
 
 impl Drop for Account {
     fn drop(&mut self) {
-        self.memory.held.fetch_sub(*self.held.get_mut(), Ordering::Relaxed);
+        let held = *self.held.get_mut();
+        self.memory.held.fetch_sub(held, Ordering::Relaxed);
+        self.held_of_owner.fetch_sub(held, Ordering::Relaxed);
+        let mut owners = self.memory.owners();
+        // An owner without uploads leaves nothing behind.
+        if let Some(of_owner) = owners.get_mut(&self.owner) {
+            of_owner.uploads -= 1;
+            if of_owner.uploads == 0 {
+                owners.remove(&self.owner);
+            }
+        }
     }
 }
 
@@ -155,13 +213,13 @@ mod tests {
     #[test]
     fn accounts_share_the_memory_and_give_it_back() {
         let memory = UploadMemory::new(10 * PIECE, 10 * PIECE);
-        let first = memory.enter(10 * PIECE).expect("room");
+        let first = memory.enter(1, 10 * PIECE).expect("room");
         assert_eq!(memory.held_bytes(), 0, "what is only announced takes no room");
         first.take(1).expect("room");
         first.take(6 * PIECE - 1).expect("room");
         assert_eq!((memory.held_bytes(), first.used()), (6 * PIECE, 6 * PIECE));
-        assert!(memory.enter(5 * PIECE).is_err());
-        let second = memory.enter(0).expect("room");
+        assert!(memory.enter(2, 5 * PIECE).is_err());
+        let second = memory.enter(2, 0).expect("room");
         assert_eq!(second.take(5 * PIECE), Err(NoRoom::JustNow));
         assert_eq!(second.take(11 * PIECE), Err(NoRoom::AtAll));
         second.take(4 * PIECE).expect("room");
@@ -178,14 +236,15 @@ mod tests {
     fn large_uploads_leave_a_part_to_small_ones() {
         let all = 1 << 30;
         let memory = UploadMemory::new(all, all / 2);
-        let bomb = memory.enter(0).expect("room");
+        let bomb = memory.enter(1, 0).expect("room");
         while bomb.take(SMALL).is_ok() {}
         assert_eq!(memory.held_bytes(), all - LEFT_TO_SMALL);
         assert_eq!(bomb.take(SMALL), Err(NoRoom::AtAll));
-        assert_eq!(memory.enter(0).expect("room").take(2 * SMALL), Err(NoRoom::JustNow));
+        assert_eq!(memory.enter(2, 0).expect("room").take(2 * SMALL), Err(NoRoom::JustNow));
         for small in 0..LEFT_TO_SMALL / SMALL {
             // Kept until the end of the test.
-            std::mem::forget(memory.enter(0).map(|room| room.take(SMALL).map(|()| room)).expect("room"));
+            let owner = 3 + small as u64;
+            std::mem::forget(memory.enter(owner, 0).map(|room| room.take(SMALL).map(|()| room)).expect("room"));
             assert_eq!(memory.held_bytes(), all - LEFT_TO_SMALL + (small + 1) * SMALL);
         }
     }
@@ -193,7 +252,7 @@ mod tests {
     #[test]
     fn what_is_freed_can_be_taken_by_others() {
         let memory = UploadMemory::new(64 * LARGE_PIECE, 0);
-        let room = memory.enter(0).expect("room");
+        let room = memory.enter(2, 0).expect("room");
         room.take(32 * LARGE_PIECE).expect("room");
         room.give_back(20 * LARGE_PIECE);
         assert_eq!(memory.held_bytes(), 12 * LARGE_PIECE);
@@ -201,5 +260,28 @@ mod tests {
         assert_eq!((room.used(), memory.held_bytes()), (3 * LARGE_PIECE, 3 * LARGE_PIECE));
         room.hold_exactly(5 * LARGE_PIECE).expect("room");
         assert_eq!(memory.held_bytes(), 5 * LARGE_PIECE);
+    }
+
+    #[test]
+    fn several_uploads_of_an_owner_leave_most_of_the_memory_to_others() {
+        let all = 1024 * LARGE_PIECE;
+        let memory = UploadMemory::new(all, all / 2);
+        let grow = |room: &Room| (0..).take_while(|_| room.take(LARGE_PIECE).is_ok()).count();
+        let slow: Vec<Room> = (0..8).map(|_| memory.enter(1, 0).expect("an account")).collect();
+        for round in 0..200 {
+            for (at, room) in slow.iter().enumerate() {
+                let is_taken = room.take(LARGE_PIECE).is_ok();
+                assert!(is_taken || round * slow.len() + at >= all / LARGE_PIECE / PART_IN_COMMON - 1, "{round}");
+            }
+        }
+        assert!(memory.held_bytes() <= all / PART_IN_COMMON, "{}", memory.held_bytes());
+        let largest = memory.enter(2, all / 2).expect("an account");
+        largest.take(all / 2).expect("one upload may have more than its owner's share");
+        let second = memory.enter(2, 0).expect("an account");
+        assert_eq!(second.take(LARGE_PIECE), Err(NoRoom::JustNow));
+        let other = memory.enter(3, 0).expect("an account");
+        assert!(grow(&other) > 0, "below its share it is refused nothing that is there");
+        drop((slow, largest, second, other));
+        assert!(memory.owners().is_empty() && memory.held_bytes() == 0);
     }
 }

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use platform::jobs::EngineState;
@@ -14,13 +16,12 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::document::DOCUMENT;
-use crate::error::{ErrorBody, Result};
+use crate::error::{ApiError, ErrorBody, Result};
 use crate::state::ApiState;
 
 /// Longest time of an answer about readiness. What asks has a limit too, often of a second, and takes no answer for a
 /// program that has to be started again.
 const LONGEST_CHECK: Duration = Duration::from_millis(900);
-
 /// Returns the routes.
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(livez)).routes(routes!(readyz))
@@ -179,7 +180,17 @@ async fn livez() -> Json<Health> {
 #[utoipa::path(get, path = "/readyz", tag = "operations", responses((status = 200, body = Readiness),
     (status = 503, body = ErrorBody, example = json!({"code": "unavailable",
         "message": "the service is not available just now; nothing was lost"}))))]
-async fn readyz(State(state): State<ApiState>) -> Result<Json<Readiness>> {
+async fn readyz(State(state): State<ApiState>) -> Result<Response> {
+    let check = async {
+        let readiness = check(&state).await?;
+        let json = serde_json::to_vec(&readiness).map_err(|error| PlatformError::Internal(error.to_string()))?;
+        Ok::<_, ApiError>(Bytes::from(json))
+    };
+    let answer = state.last_check.answer(check).await?.ok_or_else(|| PlatformError::from(no_answer()))?;
+    Ok(([(CONTENT_TYPE, "application/json")], answer).into_response())
+}
+
+async fn check(state: &ApiState) -> Result<Readiness> {
     let upkeep = &state.platform.upkeep;
     let checked = async {
         futures::try_join!(
@@ -201,15 +212,8 @@ async fn readyz(State(state): State<ApiState>) -> Result<Json<Readiness>> {
     let damaged_logs = (damaged_logs > 0).then_some(damaged_logs);
     let damaged_tables = essentials.into_iter().map(DamagedTable::from).collect();
     let job_engine = state.platform.core.signals().engine().map(JobEngine::from);
-    Ok(Json(Readiness {
-        status: "ok",
-        failing_jobs,
-        job_engine,
-        damaged_files,
-        damaged_rows,
-        damaged_logs,
-        damaged_tables,
-    }))
+    let status = "ok";
+    Ok(Readiness { status, failing_jobs, job_engine, damaged_files, damaged_rows, damaged_logs, damaged_tables })
 }
 
 /// Returns whether both databases and the objects answer and can be written, within the time of an answer about readiness.

@@ -31,11 +31,11 @@ use crate::compression;
 use crate::cross_origin::allow_pages_of_clients;
 use crate::error::{ApiError, ErrorBody};
 use crate::load::NoRoom;
+use crate::placed_body::PlacedBody;
 use crate::places::Place;
 use crate::proof::Proof;
 use crate::rate_limit::Quota;
 use crate::state::ApiState;
-use crate::strangers_body::StrangersBody;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
@@ -91,10 +91,15 @@ async fn around_routes(State(state): State<ApiState>, mut request: Request, next
     // Before anything is done for the request: what is over the limit must cost next to nothing.
     let limit = if PROBES.contains(&route) { None } else { state.rate_limit.clone() };
     let now_ms = limit.as_ref().map_or(0, |_| state.platform.core.now_ms());
-    let proof = Proof::begin(&state.callers, limit, caller, now_ms);
+    let proof = Proof::begin((&state.callers, &state.places), limit, caller, now_ms);
     let response = match proof.quota() {
         Some(Quota { retry_after_s: Some(seconds), .. }) => too_many_requests(seconds),
         _ => admit(&state, caller, Answering { route, span: &span, proof: &proof }, (request, next)).await,
+    };
+    // Not a word of what a guess has met: it is over the limit of its address.
+    let response = match proof.failed_trial_for_s(response.status().is_success()) {
+        Some(seconds) => too_many_requests(seconds),
+        None => response,
     };
     // Refusals of extractors and of the router come as plain text; clients are promised JSON with a code.
     let mut response = shape_error(response);
@@ -110,8 +115,8 @@ async fn around_routes(State(state): State<ApiState>, mut request: Request, next
         let address = ClientAddress(address).text();
         state.platform.identity.note_denied(actor, address, format!("{method} {route}")).await;
     }
-    if proof.is_set() {
-        response.extensions_mut().insert(ProvenCaller);
+    if let Some(owner) = proof.owner() {
+        response.extensions_mut().insert(ProvenCaller { owner });
     }
     let headers = response.headers_mut();
     // Only now: the handler's extractor has said whose request it is.
@@ -148,20 +153,19 @@ async fn admit(
     let is_probe = PROBES.contains(&route);
     // Refused and not queued: a client that waits for a place holds its connection and its memory meanwhile.
     let refused = || ApiError::Overloaded(NoRoom::JustNow).into_response();
-    let place = if is_probe || state.callers.is_known(caller) {
-        state.places.enter().map(|permit| Place::Known(Some(permit)))
+    let place = if is_probe {
+        Some(Place::Among(state.places.enter()))
     } else {
-        state.places.enter_as_stranger(caller.address)
+        match state.callers.known_owner(caller) {
+            Some(owner) => state.places.enter_as_owner(owner).map(|permit| Place::Among(Some(permit))),
+            None => state.places.enter_as_stranger(caller.address),
+        }
     };
-    match place {
-        Some(place) => proof.hold(place),
-        None if is_probe => {}
-        None => return refused(),
-    }
+    let Some(place) = place else { return refused() };
+    proof.hold(place);
     if !request.body().is_end_stream() {
         // Also of a caller who is known: the route may check none of the credentials.
-        let body = |body| Body::new(StrangersBody::new(body, state.places.bodies(), proof));
-        request = request.map(body);
+        request = request.map(|body| Body::new(PlacedBody::new(body, proof)));
     }
     request.extensions_mut().insert(proof.clone());
     let is_nowhere = has_nul(request.uri().path());

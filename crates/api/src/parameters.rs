@@ -24,6 +24,11 @@ impl Parameters {
         self.0.iter().find(|(name, value)| name == key && !value.is_empty()).map(|(_, value)| value.as_str())
     }
 
+    /// Returns whether a key is there, with whatever value.
+    pub fn has(&self, key: &str) -> bool {
+        self.0.iter().any(|(name, _)| name == key)
+    }
+
     /// Returns all values of `key`, `key[]` and `key[0]`, `key[1]`...; a value with commas is several. Invalid when
     /// something else is in the brackets: left out, it would ask for everything.
     pub fn list(&self, key: &'static str) -> Result<Vec<&str>, PlatformError> {

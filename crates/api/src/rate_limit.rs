@@ -11,6 +11,10 @@
 //! for what it was counted for until then. A request that is refused without a proof counts for its address, whatever it
 //! was counted for, and the credential has to prove itself again before it pays for another one: what was valid once would
 //! pay for guesses otherwise, on routes that check none. Counts are this node's own.
+//!
+//! Where an address has nothing left, a request that shows a credential is tried all the same, within a count of trials that is
+//! [`TRIALS`] times as large: anyone behind the same address could otherwise keep out every key after a restart and every
+//! new token. A trial whose credential does not prove valid is answered as one over the limit, whatever its route would say.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -19,6 +23,8 @@ use runtime::HashMap;
 use crate::callers::Caller;
 
 const MINUTE_MS: i64 = 60_000;
+/// Trials of an address for each request that it has: so many look-ups cost less than what a flood costs that is refused.
+const TRIALS: u32 = 200;
 /// Tables that are locked apart from each other.
 const SHARDS: usize = 16;
 /// Counts that a shard keeps at most. When it is full, those whose minute is over go.
@@ -29,6 +35,8 @@ pub(crate) struct RateLimit {
     per_minute: u32,
     credentials: [Mutex<HashMap<u64, Minute>>; SHARDS],
     addresses: [Mutex<HashMap<u64, Minute>>; SHARDS],
+    /// By address.
+    trials: [Mutex<HashMap<u64, Minute>>; SHARDS],
 }
 
 #[derive(Clone, Copy)]
@@ -62,16 +70,36 @@ pub(crate) struct Taken {
 enum Payer {
     Credential(u64),
     Address(u64),
+    /// An address that has nothing left, for so many seconds.
+    Trial {
+        address: u64,
+        retry_after_s: u64,
+    },
+}
+
+impl Taken {
+    /// Returns for how many seconds a request is refused whose credential does not prove valid, where it is a trial.
+    pub(crate) fn trial_for_s(&self) -> Option<u64> {
+        match self.payer {
+            Payer::Trial { retry_after_s, .. } => Some(retry_after_s),
+            Payer::Credential(_) | Payer::Address(_) => None,
+        }
+    }
 }
 
 impl RateLimit {
     /// Lets so many requests a minute through.
     pub(crate) fn new(per_minute: u32) -> Self {
-        RateLimit { per_minute, credentials: Default::default(), addresses: Default::default() }
+        RateLimit {
+            per_minute,
+            credentials: Default::default(),
+            addresses: Default::default(),
+            trials: Default::default(),
+        }
     }
 
     /// Counts a request, if there is one left: for the first credential that has a count and something left, for the
-    /// address where no credential has a count.
+    /// address where no credential has a count, and as a trial where the address has nothing left.
     pub(crate) fn take(&self, caller: Caller, now_ms: i64) -> Taken {
         let mut spent = None;
         for credential in caller.credentials() {
@@ -84,17 +112,25 @@ impl RateLimit {
             }
             spent.get_or_insert(taken);
         }
-        spent.unwrap_or_else(|| self.take_of_address(caller.address, now_ms))
+        spent.unwrap_or_else(|| {
+            let taken = self.take_of_address(caller.address, now_ms);
+            let refused_for_s = taken.quota.retry_after_s.filter(|_| caller.credentials().next().is_some());
+            refused_for_s.and_then(|seconds| self.take_trial(caller.address, seconds, now_ms)).unwrap_or(taken)
+        })
     }
 
     fn take_of_address(&self, address: u64, now_ms: i64) -> Taken {
-        let mut addresses = shard(&self.addresses, address);
-        // Before the entry is made: the table is of a size that an attacker must not choose.
-        if !has_room(&mut addresses, now_ms) {
-            addresses.clear();
-        }
-        let minute = addresses.entry(address).or_insert(Minute::of(now_ms));
-        Taken { quota: minute.take(self.per_minute, now_ms), payer: Payer::Address(address) }
+        let quota = take_of(&self.addresses, address, self.per_minute, now_ms);
+        Taken { quota, payer: Payer::Address(address) }
+    }
+
+    /// Counts a trial of an address that has nothing left for so many seconds; none when there is none left either.
+    fn take_trial(&self, address: u64, retry_after_s: u64, now_ms: i64) -> Option<Taken> {
+        let quota = take_of(&self.trials, address, self.per_minute.saturating_mul(TRIALS), now_ms);
+        // What is said to be left is what the address has.
+        let shown = Quota { limit: self.per_minute, remaining: 0, retry_after_s: None };
+        let payer = Payer::Trial { address, retry_after_s };
+        quota.retry_after_s.is_none().then_some(Taken { quota: shown, payer })
     }
 
     /// Settles a request that was refused without a proof: it counts for its address too, and the credential that it was
@@ -136,6 +172,7 @@ impl RateLimit {
         let (minutes, key) = match payer {
             Payer::Credential(credential) => (&self.credentials, credential),
             Payer::Address(address) => (&self.addresses, address),
+            Payer::Trial { address, .. } => (&self.trials, address),
         };
         if let Some(minute) = shard(minutes, key).get_mut(&key) {
             minute.count = minute.count.saturating_sub(1);
@@ -164,6 +201,16 @@ impl Minute {
 
 fn shard<T>(shards: &[Mutex<T>; SHARDS], key: u64) -> std::sync::MutexGuard<'_, T> {
     shards[key as usize % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Counts a request of an address in a table.
+fn take_of(table: &[Mutex<HashMap<u64, Minute>>; SHARDS], address: u64, per_minute: u32, now_ms: i64) -> Quota {
+    let mut minutes = shard(table, address);
+    // Before the entry is made: the table is of a size that an attacker must not choose.
+    if !has_room(&mut minutes, now_ms) {
+        minutes.clear();
+    }
+    minutes.entry(address).or_insert(Minute::of(now_ms)).take(per_minute, now_ms)
 }
 
 /// Returns whether there is room for one more count, after those whose minute is over have gone where there was none.
@@ -225,9 +272,25 @@ mod tests {
             assert_eq!(limit.take(caller(&format!("token=guess{guess}"), "192.0.2.1"), 0).quota.retry_after_s, None);
         }
         for who in ["token=another", "", "token=&token=x"] {
-            assert!(limit.take(caller(who, "192.0.2.1"), 0).quota.retry_after_s.is_some(), "{who}");
-            assert!(limit.take(caller(who, "192.0.2.2"), 0).quota.retry_after_s.is_none(), "{who}");
+            let taken = limit.take(caller(who, "192.0.2.1"), 0);
+            assert!(taken.quota.retry_after_s.or(taken.trial_for_s()).is_some(), "{who}");
+            let elsewhere = limit.take(caller(who, "192.0.2.2"), 0);
+            assert_eq!((elsewhere.quota.retry_after_s, elsewhere.trial_for_s()), (None, None), "{who}");
         }
+    }
+
+    #[test]
+    fn credential_is_tried_where_its_address_has_nothing_left() {
+        let limit = RateLimit::new(LIMIT);
+        assert_eq!(take_all(&limit, caller("", "192.0.2.1"), 0).len(), 3);
+        let good = limit.take(caller("token=good", "192.0.2.1"), 1000);
+        assert_eq!((good.quota.retry_after_s, good.quota.remaining, good.trial_for_s()), (None, 0, Some(59)));
+        assert_eq!(charge(&limit, good, "good").remaining, 2);
+        // A flood of guesses ends as well, and what proved valid was given back.
+        let tried = take_all(&limit, caller("token=guess", "192.0.2.1"), 1000).len();
+        assert_eq!(tried, (LIMIT * TRIALS) as usize);
+        assert_eq!(limit.take(caller("token=another", "192.0.2.1"), 1000).quota.retry_after_s, Some(59));
+        assert_eq!(take_all(&limit, caller("token=good", "192.0.2.1"), 1000), [1, 0]);
     }
 
     #[test]

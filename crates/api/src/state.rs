@@ -4,14 +4,15 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use platform::Platform;
-use tokio::sync::Semaphore;
 
 use super::callers::Callers;
 use super::load::UploadMemory;
 use super::metrics::counted::Metrics;
 use super::places::Places;
+use super::places::shares::SharedPlaces;
 use super::portal::cookie::session_cookie_name;
 use super::rate_limit::RateLimit;
+use super::shared_check::SharedCheck;
 
 /// State that every handler may use. Clones share it.
 ///
@@ -35,7 +36,9 @@ pub struct Shared {
     pub(crate) places: Places,
     pub(crate) uploads: UploadMemory,
     /// Streams of events, which last: they may not take all places of requests.
-    pub(crate) streams: Arc<Semaphore>,
+    pub(crate) streams: SharedPlaces,
+    /// Of readiness.
+    pub(crate) last_check: SharedCheck,
 }
 
 impl ApiState {
@@ -49,10 +52,10 @@ impl ApiState {
             callers: Arc::new(Callers::new(session_cookie)),
             session_cookie,
             places: Places::new(limits.requests_at_once),
-            // At most half: boards that stay open all day may not shut out the requests of apps. The semaphore panics above
-            // its largest number.
-            streams: Arc::new(Semaphore::new(limits.requests_at_once.min(Semaphore::MAX_PERMITS).div_ceil(2))),
+            // At most half: boards that stay open all day may not shut out the requests of apps.
+            streams: SharedPlaces::new(limits.requests_at_once.div_ceil(2)),
             uploads: UploadMemory::new(limits.upload_memory_bytes, limits.largest_upload_bytes()),
+            last_check: SharedCheck::default(),
             limits,
         }))
     }

@@ -166,7 +166,7 @@ async fn message_that_cannot_be_delivered_does_not_hold_up_others() {
     platform
         .core
         .users()
-        .erase_patient(&PatientId::new(uuids[1].as_str()), story.now_ms(), erasure)
+        .erase_patient(&PatientId::new(uuids[1].as_str()), store::PatientErasure::default(), story.now_ms(), erasure)
         .await
         .expect("erased");
     let objects = story.folder().join("objects");

@@ -12,8 +12,8 @@ use common::{Enrolled, PASSWORD, START_MS, Story, text};
 use platform::seal::Until;
 use serde_json::{Value, json};
 use store::{
-    ActorRole, Address, AuditEntryId, EntityId, HealthChange, HealthMessage, MessageId, NewAuditEntry, PatientId, Role,
-    UserId, UserRole,
+    ActorRole, Address, AuditEntryId, EntityId, HealthChange, HealthMessage, MessageId, NewAuditEntry, PatientErasure,
+    PatientId, Role, UserId, UserRole,
 };
 use testkit::Postgres;
 
@@ -21,7 +21,7 @@ use testkit::Postgres;
 const ERASURE_CHECKS: [&str; 2] = ["plan_erasure_checks", "check_erasure"];
 
 /// What would show who the erased are, as they were entered and sent.
-const NAMING: [&str; 11] = [
+const NAMING: [&str; 12] = [
     "Gracelle",
     "Hopperling",
     "gracelle@hopper.example",
@@ -33,6 +33,7 @@ const NAMING: [&str; 11] = [
     "5f1c0de5-aaaa-4bbb-8ccc-123456789abc",
     "note-marker-k2Vq8ZtYw",
     "203.0.113.77",
+    "203.0.113.78",
 ];
 
 /// A researcher, and two patients with everything that can be known of them.
@@ -58,6 +59,8 @@ async fn gather(story: &Story) -> Cast {
         "first_name": "Gracelle", "last_name": "Hopperling", "email": "gracelle@hopper.example",
         "birthday": "1906-12-09", "country": "Ruritania", "time_zone": "Europe/Zurich",
     });
+    // Before the e-mail is anybody's: the log knows a hash of it, and where from.
+    assert_eq!(log_in(story, "not the password", "203.0.113.78").await, 401);
     let grace = story.patient(&key, &group, person).await;
     let hedy = story.patient(&key, &group, json!({"first_name": "Hedy"})).await;
     let of_grace = |what: &str| format!("/integration/v1/patients/{}{what}", grace.uuid);
@@ -72,11 +75,7 @@ async fn gather(story: &Story) -> Cast {
     story.get_as(&of_grace("/health-token"), &key).await.ok();
     // The security log says where from: a good login and one that fails.
     for (password, status) in [(PASSWORD, 200), ("not the password", 401)] {
-        let body = json!({"email": "gracelle@hopper.example", "password": password}).to_string();
-        let request = Request::post("/users/login").header("content-type", "application/json").body(Body::from(body));
-        let mut request = request.expect("a request");
-        request.extensions_mut().insert(ClientAddress(Some("203.0.113.77".parse().expect("an address"))));
-        assert_eq!(story.send(request).await.status, status);
+        assert_eq!(log_in(story, password, "203.0.113.77").await, status);
     }
     send(story, &grace, 0, Telling::Yes).await.ok();
     send(story, &hedy, 0, Telling::No).await.ok();
@@ -86,6 +85,15 @@ async fn gather(story: &Story) -> Cast {
     send(story, &hedy, 10, Telling::No).await.ok();
     story.derive().await;
     Cast { key, group, grace, hedy }
+}
+
+/// Logs in with the e-mail of the first patient, from an address.
+async fn log_in(story: &Story, password: &str, address: &str) -> u16 {
+    let body = json!({"email": "gracelle@hopper.example", "password": password}).to_string();
+    let request = Request::post("/users/login").header("content-type", "application/json").body(Body::from(body));
+    let mut request = request.expect("a request");
+    request.extensions_mut().insert(ClientAddress(Some(address.parse().expect("an address"))));
+    story.send(request).await.status.as_u16()
 }
 
 #[derive(PartialEq)]
@@ -315,7 +323,9 @@ async fn erase_in_part(story: &Story, uuid: &str, steps: usize) {
         entries: vec![entry],
         created_ms: at_ms,
     };
-    platform.core.users().erase_patient(&PatientId::new(uuid), at_ms, message).await.expect("step 1");
+    let names = platform.identity.forget_names(["gracelle@hopper.example".to_owned()]);
+    let erasure = PatientErasure { names, in_state: None };
+    platform.core.users().erase_patient(&PatientId::new(uuid), erasure, at_ms, message).await.expect("step 1");
     if steps >= 2 {
         platform.core.objects().note_erased(&PatientId::new(uuid), at_ms).await.expect("step 2");
     }

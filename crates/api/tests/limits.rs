@@ -6,6 +6,8 @@
 #[path = "limits/callers.rs"]
 mod callers;
 mod common;
+#[path = "limits/owners.rs"]
+mod owners;
 
 use std::task::Poll;
 

@@ -33,15 +33,23 @@ pub fn write_out(bytes: &[u8]) -> Result<(), Failure> {
     }
 }
 
-/// `name: value` lines; of a list, a block of lines for each element.
+/// `name: value` lines; of a list, a block of lines for each element, below its name where it is not all that there is.
 fn plain(result: &Value) -> String {
     let Value::Object(fields) = result else { return format!("{result}\n") };
     let mut text = String::new();
     for (name, value) in fields {
         match value {
-            Value::Array(rows) => {
+            Value::Array(rows) if fields.len() == 1 => {
                 let blocks: Vec<String> = rows.iter().map(plain).collect();
                 text.push_str(&blocks.join("\n"));
+            }
+            Value::Array(rows) if rows.is_empty() => text.push_str(&line(name, &Value::Null, fields)),
+            // Without its name a list of what is missing would read like one of what is there.
+            Value::Array(rows) => {
+                text.extend([name, ":\n"]);
+                let blocks: Vec<String> = rows.iter().map(plain).collect();
+                let indented = |line: &str| if line.is_empty() { "\n".to_owned() } else { format!("  {line}\n") };
+                text.extend(blocks.join("\n").lines().map(indented));
             }
             _ => text.push_str(&line(name, value, fields)),
         }
@@ -71,5 +79,8 @@ mod tests {
         let list = json!({"accounts": [{"id": "a"}, {"id": "b"}]});
         assert_eq!(plain(&list), "id: a\n\nid: b\n");
         assert_eq!(plain(&json!({"accounts": []})), "");
+        let copied = json!({"copied": 3, "open": [{"from": "a", "type": "b"}, {"from": "c", "type": "d"}]});
+        assert_eq!(plain(&copied), "copied: 3\nopen:\n  from: a\n  type: b\n\n  from: c\n  type: d\n");
+        assert_eq!(plain(&json!({"copied": 3, "open": []})), "copied: 3\nopen:   none\n");
     }
 }

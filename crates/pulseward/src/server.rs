@@ -1,6 +1,7 @@
 //! The listener: accepts connections, cuts slow clients off, drains when asked to stop.
 
 mod address;
+mod answering;
 mod crowd;
 mod host_router;
 mod hyper_runtime;
@@ -14,7 +15,7 @@ mod tls;
 mod unread;
 
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use api::{ClientAddress, ProvenCaller};
@@ -38,7 +39,8 @@ pub use tls::Certificate;
 
 use self::protocol::Protocol;
 use crate::config::LimitOptions;
-use crowd::{Crowd, Stranger};
+use answering::Answering;
+use crowd::{Crowd, Member};
 use hyper_runtime::{Executor, Timer};
 use paced::Paced;
 use stalled::GivesUpWhenStalled;
@@ -125,13 +127,13 @@ impl Server {
                 place = place_of(&crowd, &places) => place,
             };
             // Behind a proxy that is trusted all clients have one address, and their connections are the proxy's to share out.
-            let stranger = if host_router.is_proxy(peer.ip()) { None } else { Some(crowd.enter(peer.ip())) };
-            if matches!(stranger, Some(None)) {
+            let member = if host_router.is_proxy(peer.ip()) { None } else { Some(crowd.enter(peer.ip())) };
+            if matches!(member, Some(None)) {
                 // Closed and not kept waiting: it would hold a place for its wait.
                 tracing::debug!("an address has too many connections without a credential");
                 continue;
             }
-            let (stranger, closed) = stranger.flatten().unzip();
+            let (member, closed) = member.flatten().unzip();
             let connection = Connection {
                 router: router.clone(),
                 host_router: host_router.clone(),
@@ -140,7 +142,7 @@ impl Server {
                 limits: self.limits,
                 peer: peer.ip(),
                 watcher: draining.watcher(),
-                stranger,
+                member,
                 _place: place,
             };
             let serving = connection.open(stream, self.certificate.clone());
@@ -154,8 +156,8 @@ impl Server {
     }
 }
 
-/// Returns a place for a connection, of which a stranger's is closed where there is none; waits for one where none is a
-/// stranger's. Further connections wait in the system's queue meanwhile, where they cost nothing.
+/// Returns a place for a connection, for which another is closed where there is none; waits for one where all work.
+/// Further connections wait in the system's queue meanwhile, where they cost nothing.
 async fn place_of(crowd: &Crowd, places: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
     if let Ok(place) = places.clone().try_acquire_owned() {
         return Some(place);
@@ -175,8 +177,7 @@ async fn until_closed(serving: impl Future<Output = ()>, closed: Option<oneshot:
     };
     tokio::select! {
         biased;
-        // Without a word when a credential has proven valid: then it goes on.
-        Ok(()) = closed => tracing::debug!("the connection of a stranger was closed for another"),
+        Ok(()) = closed => tracing::debug!("a connection was closed for another"),
         () = serving => {}
     }
 }
@@ -190,8 +191,8 @@ struct Connection {
     limits: ConnectionLimits,
     peer: IpAddr,
     watcher: Watcher,
-    /// Until a credential has proven valid over it.
-    stranger: Option<Stranger>,
+    /// None of a trusted proxy.
+    member: Option<Member>,
     _place: Option<OwnedSemaphorePermit>,
 }
 
@@ -210,17 +211,18 @@ impl Connection {
     }
 
     async fn serve(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, protocol: Protocol) {
-        let Connection { router, host_router, unread, is_https, peer, limits, stranger, .. } = self;
-        let stranger = Arc::new(Mutex::new(stranger));
+        let Connection { router, host_router, unread, is_https, peer, limits, member, .. } = self;
+        let member = Arc::new(member);
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             let entered = host_router.enter(peer, &mut request);
             // Behind a proxy that is trusted its clients have shares of their own, as they have everywhere.
             let client = request.extensions().get::<ClientAddress>().and_then(|client| client.0).unwrap_or(peer);
             let request = ReadToTheEnd::of(request, limits.body, (&unread, client));
             let request = request.map(|body| Paced::new(body, limits.body));
-            let (router, stranger) = (router.clone(), stranger.clone());
+            let (router, member) = (router.clone(), member.clone());
             async move {
-                let _under_way = of_stranger(&stranger).as_ref().map(Stranger::begin_request);
+                let member = member.as_ref().as_ref();
+                let under_way = member.map(Member::begin_request);
                 let mut answer = match entered {
                     Ok(()) => router.oneshot(request).await,
                     // Answered and not cut off, so that a client with a broken Host header learns what is wrong.
@@ -229,10 +231,11 @@ impl Connection {
                 if let (true, Ok(answer)) = (is_https, &mut answer) {
                     stay_encrypted(answer);
                 }
-                if answer.as_ref().is_ok_and(|answer| answer.extensions().get::<ProvenCaller>().is_some()) {
-                    drop(of_stranger(&stranger).take());
+                let proven = answer.as_ref().ok().and_then(|answer| answer.extensions().get::<ProvenCaller>());
+                if let Some((member, ProvenCaller { owner })) = member.zip(proven) {
+                    member.note_owner(*owner);
                 }
-                answer
+                answer.map(|answer| answer.map(|body| Answering::new(body, under_way)))
             }
         });
         // Bodies that come have a timer of their own; this one is for answers that nobody takes.
@@ -243,10 +246,6 @@ impl Connection {
             tracing::debug!(%error, "a connection ended early");
         }
     }
-}
-
-fn of_stranger(stranger: &Mutex<Option<Stranger>>) -> MutexGuard<'_, Option<Stranger>> {
-    stranger.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn stay_encrypted(answer: &mut Response) {

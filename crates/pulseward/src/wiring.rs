@@ -96,6 +96,9 @@ async fn refuse_unfinished_databases(options: &StoreOptions) -> Result<(), Failu
 
 /// Closes the stores, so that database files hold everything without their write-ahead logs.
 pub async fn close(platform: &Platform) {
+    // What was counted of refusals since the last minute: anyone who tries something just before a planned stop would
+    // leave no trace of how often.
+    platform.identity.write_counted_events().await;
     if let Err(error) = platform.upkeep.close_stores().await {
         // Another process uses the files, and leaves nothing in the logs when it ends.
         tracing::info!(%error, "a write-ahead log was not emptied");

@@ -81,9 +81,9 @@ pub use user::User;
 pub use users::{
     Account, AccountErasure, Activation, ApiKey, Attachment, Audit, AuditEnd, AuditEntry, AuditQuery, AuditReader,
     AuditVerdict, Bracelet, Completion, Consent, EffectiveSettings, Erasure, ErasureCounts, Group, GroupAccess,
-    GroupDeletion, GroupSetting, HealthMessage, KeyHolder, KnownEntry, Member, MemberRemoval, NewPassword,
-    NewPatientPassword, OauthClient, Patient, PatientAccess, PatientDetachment, PendingHealthMessage, PersonChange,
-    PortalHolder, PortalSession, RetiredAuditKey, RoleChange, Seal, SecurityEvent, SecurityPage, SecurityQuery,
-    Session, SessionHolder, SettingsOfGroup, StoreIdentity, StudyAttachment, ToOverwrite, Totp, TotpConfirmation,
+    GroupDeletion, GroupSetting, HealthMessage, KeyHolder, KnownEntry, Member, MemberRemoval, NameHashes, NewPassword,
+    NewPatientPassword, OauthClient, Patient, PatientAccess, PatientDetachment, PatientErasure, PendingHealthMessage,
+    PersonChange, PortalHolder, PortalSession, RetiredAuditKey, RoleChange, Seal, SecurityEvent, SecurityPage,
+    SecurityQuery, Session, SessionHolder, SettingsOfGroup, StoreIdentity, StudyAttachment, ToOverwrite, Totp, TotpConfirmation,
     UsedFactor, UsersDb,
 };

@@ -24,6 +24,8 @@ names! {
         SecondFactorRemoved = "second_factor_removed",
         /// The password was right and the second factor wrong.
         SecondFactorFailed = "second_factor_failed",
+        /// The password was right and a second factor was asked for, which was not given.
+        SecondFactorAsked = "second_factor_asked",
         /// A recovery code has signed in.
         RecoveryCodeUsed = "recovery_code_used",
         /// New recovery codes were made.

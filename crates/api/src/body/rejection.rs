@@ -18,7 +18,7 @@ pub struct SlowBody {
     pub least_rate: u64,
 }
 
-/// Reason why the body of a caller without a proven credential has no place, or no longer one; the error of such a body.
+/// Reason why a body has no place, or no longer one; the error of such a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoPlace {
     /// Its place went to somebody else, since it came slowly.

@@ -31,7 +31,7 @@ impl FromRequestParts<ApiState> for HealthTokenCall {
         // have two callers.
         let token = header_text(parts, "x-health-token")?.ok_or(CallRejection::NoCredential(HEALTH_TOKEN_PLACES))?;
         let caller = state.platform.identity.health_caller(token).await.map_err(CallRejection::Refused)?;
-        mark_authenticated(parts, token)?;
+        mark_authenticated(parts, token, caller.patient().as_str())?;
         name_actor(parts, caller.security_actor());
         Ok(HealthTokenCall(caller))
     }

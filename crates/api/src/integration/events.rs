@@ -15,6 +15,7 @@ use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::load::NoRoom;
 use crate::parameters::{Parameters, both, malformed};
+use crate::proof::Owner;
 use crate::state::ApiState;
 
 /// Events of a page where nothing is asked for.
@@ -64,6 +65,8 @@ struct PageBody {
 async fn list(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
+    // Behind the call, which shows the owner.
+    Owner(owner): Owner,
     Path(group_code): Path<GroupCode>,
     parameters: Parameters,
 ) -> Result<Json<PageBody>> {
@@ -74,7 +77,10 @@ async fn list(
     // One who waits takes the place of a stream meanwhile: those who wait may not shut out the requests of apps.
     let _place = match wait_s {
         0 => None,
-        _ => Some(state.streams.clone().try_acquire_owned().map_err(|_| NoRoom::JustNow)?),
+        _ => {
+            let place = owner.map_or_else(|| state.streams.enter(), |owner| state.streams.enter_as(owner));
+            Some(place.ok_or(NoRoom::JustNow)?)
+        }
     };
     let data = &state.platform.data;
     let page = data.await_events(&researcher, &group_code, query, Duration::from_secs(wait_s)).await?;

@@ -55,7 +55,7 @@ struct StreamedEvent {
         (status = 410, body = ErrorBody), (status = 422, body = ErrorBody)))]
 async fn stream(
     State(state): State<ApiState>,
-    StreamCall { researcher, credential }: StreamCall,
+    StreamCall { researcher, credential, owner }: StreamCall,
     Path(group_code): Path<GroupCode>,
     parameters: Parameters,
     headers: HeaderMap,
@@ -63,7 +63,8 @@ async fn stream(
     let (types, detail) = both(types(&parameters), detail(&parameters))?;
     // What a client has seen last says more than the address with which it began.
     let from = from(last_event_id(&headers).or_else(|| parameters.one("after")));
-    let place = state.streams.clone().try_acquire_owned().map_err(|_| NoRoom::JustNow)?;
+    let place = owner.map_or_else(|| state.streams.enter(), |owner| state.streams.enter_as(owner));
+    let place = place.ok_or(NoRoom::JustNow)?;
     let query = EventsQuery { from, limit: MOST_EVENTS, types };
     let listener = state.platform.data.listen_to_events(&researcher, &group_code, query).await?;
     let study = StudyStream { platform: state.platform.clone(), credential, code: group_code };

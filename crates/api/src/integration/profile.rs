@@ -13,6 +13,7 @@ use super::patient_row::PatientBody;
 use crate::body::typed::{Sent, body};
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
+use crate::parameters::{Parameters, malformed};
 use crate::path_uuid::PathPatient;
 use crate::person::{PersonalProfileChange, ReceiptBody, receipt_of};
 use crate::state::ApiState;
@@ -61,19 +62,30 @@ async fn change(
 }
 
 /// Erases a patient with everything that was measured of them, for good.
+///
+/// With `state=pre_created`, only a voucher that nobody has used; of one that was used (409 `voucher_used`) nothing is erased.
 #[utoipa::path(delete, path = "/v1/patients/{uuid}", tag = "patients",
-    params(("uuid" = String, Path)),
+    params(("uuid" = String, Path), ("state" = Option<String>, Query, description = "`pre_created`: of a voucher alone")),
     security(("api_key" = [])),
     responses((status = 200, body = ReceiptBody),
     (status = 202, body = ReceiptBody, description = "Erased; a write-ahead log is still being read",
         headers(("Location" = String, description = "address at which the receipt can be read again"))),
-    (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]
+    (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody),
+    (status = 409, body = ErrorBody)))]
 async fn erase(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(PathPatient(uuid)): Path<PathPatient>,
+    parameters: Parameters,
 ) -> Result<Response> {
-    let (status, receipt) = receipt_of(state.platform.people.erase_patient(&researcher, &uuid).await?);
+    let people = &state.platform.people;
+    let receipt = match parameters.one("state") {
+        None if !parameters.has("state") => people.erase_patient(&researcher, &uuid).await?,
+        Some("pre_created") => people.withdraw_voucher(&researcher, &uuid).await?,
+        // Passed over it would erase a patient that the caller means to spare.
+        _ => return Err(malformed("state", "must be pre_created").into()),
+    };
+    let (status, receipt) = receipt_of(receipt);
     // Relative, because the cloud may be at the root of its host or below a path.
     let address = [(LOCATION, format!("../erasures/{uuid}"))];
     Ok(match status {

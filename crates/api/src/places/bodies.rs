@@ -12,9 +12,10 @@ use std::task::{Context, Poll};
 use futures::FutureExt as _;
 use futures::future::Fuse;
 use runtime::{HashMap, Instant};
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::oneshot;
 
 use super::counts::Counts;
+use super::shares::Permit;
 use crate::body::rejection::LEAST_RATE;
 
 /// The places. Clones share them.
@@ -50,7 +51,7 @@ struct Body {
     progress: Arc<Progress>,
     /// Its place among all requests. With a body that is given up it is free at once, not when the request gets to it:
     /// others are admitted before.
-    permit: Option<OwnedSemaphorePermit>,
+    permit: Option<Permit>,
     /// Says that it is given up.
     give_up: oneshot::Sender<()>,
 }
@@ -89,7 +90,7 @@ impl Bodies {
 
     /// Returns a place for a body from an address, of which nothing has come yet; that of a slow one where none is left. It
     /// keeps the request's place among all. `None` when those that hold them have all come whole, or are spared.
-    pub fn enter(&self, address: u64, permit: Option<OwnedSemaphorePermit>) -> Option<(BodyPlace, Reading)> {
+    pub fn enter(&self, address: u64, permit: Option<Permit>) -> Option<(BodyPlace, Reading)> {
         let mut held = self.held();
         let least_of_good_ones = self.least_of_good_ones(&held, address);
         if held.by_address.of(address) >= self.most_of_address {
@@ -105,6 +106,18 @@ impl Bodies {
             .insert(number, Body { address, began: Instant::now(), progress: progress.clone(), permit, give_up });
         held.by_address.add(address);
         Some((BodyPlace { bodies: self.clone(), number }, Reading { progress, given_up: given_up.fuse() }))
+    }
+
+    /// Takes the place of a slow body back for a newcomer, that of a good one where its address has more of them.
+    pub(crate) fn make_room(&self, newcomer: u64) -> bool {
+        let mut held = self.held();
+        let least_of_good_ones = self.least_of_good_ones(&held, newcomer);
+        held.give_one_up(None, least_of_good_ones).is_some()
+    }
+
+    /// Takes the place of a body back that is behind the least rate, of one address or of any.
+    pub(crate) fn give_up_late(&self, address: Option<u64>) -> bool {
+        self.held().give_one_up(address, usize::MAX).is_some()
     }
 
     /// Returns how many bodies an address has to have for one that comes at a good rate to make room for a newcomer.
@@ -191,7 +204,7 @@ impl Reading {
 
 impl BodyPlace {
     /// Gives the place back; returns that among all requests.
-    pub(super) fn leave(self) -> Option<OwnedSemaphorePermit> {
+    pub(super) fn leave(self) -> Option<Permit> {
         self.bodies.held().remove(self.number)?.permit
     }
 }
@@ -206,6 +219,7 @@ impl Drop for BodyPlace {
 mod tests {
     use std::time::Duration;
 
+    use super::super::shares::SharedPlaces;
     use super::*;
 
     const LATE: Duration = Duration::from_secs(2);
@@ -305,16 +319,33 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn place_among_all_is_free_as_soon_as_a_body_is_given_up() {
-        let all = Arc::new(tokio::sync::Semaphore::new(2));
-        let permit = || all.clone().try_acquire_owned().ok();
+        let all = SharedPlaces::new(2);
+        let permit = || all.enter();
         let bodies = Bodies::new(1, 1);
         let first = bodies.enter(1, permit()).expect("a place");
-        assert_eq!(all.available_permits(), 1);
+        assert_eq!(all.free(), 1);
         let second = bodies.enter(2, permit()).expect("the place of the first");
-        assert_eq!(all.available_permits(), 1);
+        assert_eq!(all.free(), 1);
         assert!(first.0.leave().is_none());
         let kept = second.0.leave();
-        assert_eq!((kept.is_some(), all.available_permits()), (true, 1));
+        assert_eq!((kept.is_some(), all.free()), (true, 1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn room_is_made_of_late_bodies_and_of_good_ones_for_fairness_alone() {
+        let bodies = Bodies::new(usize::MAX, usize::MAX).sparing_good_ones();
+        let mut held = [1, 1, 2].map(|owner| bodies.enter(owner, None).expect("a place"));
+        for (_, reading) in &held {
+            reading.came(1 << 20);
+        }
+        runtime::sleep(LATE).await;
+        assert!(!bodies.give_up_late(None) && !bodies.make_room(2), "each would have one or two");
+        assert!(bodies.make_room(3) && is_given_up(&mut held[0].1).await);
+        let mut late = bodies.enter(4, None).expect("a place");
+        runtime::sleep(LATE).await;
+        assert!(!bodies.give_up_late(Some(1)));
+        assert!(bodies.give_up_late(Some(4)) && is_given_up(&mut late.1).await);
+        assert!(!is_given_up(&mut held[1].1).await && !is_given_up(&mut held[2].1).await);
     }
 
     #[tokio::test(start_paused = true)]

@@ -303,12 +303,13 @@ async fn board(
         (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn events(
     State(state): State<ApiState>,
-    StreamCall { researcher, credential }: StreamCall,
+    StreamCall { researcher, credential, owner }: StreamCall,
     Path(code): Path<GroupCode>,
     headers: HeaderMap,
 ) -> Result<Response> {
     // Refused and not queued: a page that waits for its stream shows an old board as if it were new.
-    let place = state.streams.clone().try_acquire_owned().map_err(|_| NoRoom::JustNow)?;
+    let place = owner.map_or_else(|| state.streams.enter(), |owner| state.streams.enter_as(owner));
+    let place = place.ok_or(NoRoom::JustNow)?;
     let listener = state.platform.data.listen_to_board(&researcher, &code, last_event_id(&headers)).await?;
     let stream = events_of(StudyStream { platform: state.platform.clone(), credential, code }, listener);
     let stream = stream.map(move |event| {

@@ -13,7 +13,7 @@ use crate::credentials::api_key;
 use crate::error::{ApiError, Result};
 use crate::key_holder::researcher_of_key;
 use crate::parameters::Parameters;
-use crate::proof::{mark_authenticated, name_actor};
+use crate::proof::{mark_authenticated, name_actor, owner_of};
 use crate::state::ApiState;
 
 /// Header that a page sends along with whatever changes something, and with every call of the integration API.
@@ -35,6 +35,8 @@ pub(crate) struct StreamCall {
     pub researcher: Researcher,
     /// What the stream depends on while it lasts.
     pub credential: Credential,
+    /// Whose share of all streams it is in; none where a router is used without what surrounds it.
+    pub owner: Option<u64>,
 }
 
 /// A credential that is looked up again while a stream lasts.
@@ -115,7 +117,7 @@ impl FromRequestParts<ApiState> for StreamCall {
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self> {
         let (researcher, credential) = reader(parts, state, Presence::Unknown).await?;
-        Ok(StreamCall { researcher, credential })
+        Ok(StreamCall { researcher, credential, owner: owner_of(parts) })
     }
 }
 
@@ -147,8 +149,9 @@ pub(crate) async fn researcher_of_cookie(parts: &Parts, state: &ApiState) -> Res
 async fn caller(parts: &Parts, state: &ApiState, presence: Presence) -> Result<PortalCaller> {
     let Some(cookie) = session_cookie(&parts.headers, state.session_cookie)? else { return Err(session_expired()) };
     let caller = state.platform.identity.portal_caller(cookie, presence).await?.ok_or_else(session_expired)?;
-    mark_authenticated(parts, cookie)?;
-    name_actor(parts, caller.security_actor());
+    let actor = caller.security_actor();
+    mark_authenticated(parts, cookie, actor.id.as_str())?;
+    name_actor(parts, actor);
     Ok(caller)
 }
 

@@ -208,3 +208,54 @@ async fn credential_that_was_valid_once_pays_for_no_guesses() {
         assert_eq!(get_with(&story, "/users/me", &[("authorization", &bearer)], "192.0.2.1").await, 200);
     }
 }
+
+/// Sends a request with a credential, and a body where there is one, from the address that others attack.
+async fn from_attacked(story: &Story, method: &str, path: &str, bearer: &str, body: Value) -> (u16, Value) {
+    let mut request = Request::builder().method(method).uri(path).header("content-type", "application/json");
+    if !bearer.is_empty() {
+        request = request.header("authorization", format!("Bearer {bearer}"));
+    }
+    let body = if body.is_null() { Body::empty() } else { Body::from(body.to_string()) };
+    let mut request = request.body(body).expect("a request");
+    request.extensions_mut().insert(ClientAddress(Some("192.0.2.1".parse().expect("an address"))));
+    let answer = story.send(request).await;
+    (answer.status.as_u16(), answer.body)
+}
+
+#[tokio::test]
+async fn rubbish_of_an_address_keeps_out_no_credential_that_is_new_to_the_node() {
+    let story = Story::begin_with(limited(180)).await;
+    let rita = story.key_of("rita@study.example", Role::Researcher).await;
+    let group = story.group(&rita).await;
+    let patient = story.patient(&rita, &group, Value::Null).await;
+    // None of these has been shown before.
+    let key = story.key_of("omar@study.example", Role::Researcher).await;
+    let login = json!({"code": patient.code, "password": PASSWORD});
+    let users_token = text(&story.post("/users/login", login.clone()).await.ok()["token"]);
+    let refreshed_later = text(&story.post("/users/login", login.clone()).await.ok()["token"]);
+    let health = story.post("/health/login", json!({"user_api_token": users_token})).await.ok();
+    let summaries = "/health/user-summaries?date_from=2025-11-20&date_to=2025-11-20";
+    let groups = "/integration/v1/groups";
+    for guess in 0..180 {
+        let (status, _) = from_attacked(&story, "GET", groups, &format!("pwk_guess{guess}"), Value::Null).await;
+        assert_eq!(status, 401, "{guess}");
+    }
+    for (method, path, bearer, status) in [
+        ("GET", groups, &key, 200),
+        ("GET", summaries, &text(&health["token"]), 200),
+        ("GET", "/users/auth/refresh", &refreshed_later, 200),
+        ("GET", groups, &"pwk_guess".to_owned(), 429),
+        ("GET", "/openapi.json", &"pwk_guess".to_owned(), 429),
+        ("GET", "/users/auth/refresh", &"no.token.atall".to_owned(), 429),
+        ("GET", "/openapi.json", &String::new(), 429),
+        ("GET", groups, &key, 200),
+    ] {
+        let (answered, body) = from_attacked(&story, method, path, bearer, Value::Null).await;
+        assert_eq!(answered, status, "{path} with {bearer:.12}: {body}");
+    }
+    // What is shown in addition tries no password.
+    for bearer in ["pwk_guess", ""] {
+        let (status, body) = from_attacked(&story, "POST", "/users/login", bearer, login.clone()).await;
+        assert_eq!(status, 429, "{bearer}: {body}");
+    }
+}

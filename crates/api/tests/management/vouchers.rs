@@ -120,6 +120,29 @@ async fn voucher_is_withdrawn_by_erasing_its_patient() {
 }
 
 #[tokio::test]
+async fn voucher_that_was_used_meanwhile_is_not_withdrawn() {
+    let study = Study::begin().await;
+    let [used, unused] = [study.voucher().await, study.voucher().await];
+    let patients = study.read(&study.of_group("/patients")).await;
+    let uuid_of = |code: &str| {
+        let row = patients.as_array().expect("rows").iter().find(|row| row["code"] == code);
+        text(&row.expect("a row")["uuid"])
+    };
+    activate(&study, &used).await.ok();
+    let withdraw = async |code: &str, state: &str| {
+        let path = format!("/v1/patients/{}?state={state}", uuid_of(code));
+        study.ask("DELETE", &path, Value::Null).await
+    };
+    assert_eq!(withdraw(&used, "pre_created").await.error(), (409, "voucher_used"));
+    for state in ["confirmed", "Pre_created", ""] {
+        assert_eq!(withdraw(&used, state).await.error(), (400, "malformed_parameter"), "{state}");
+    }
+    study.story.post("/users/login", json!({"code": used, "password": PASSWORD})).await.ok();
+    assert_eq!(withdraw(&unused, "pre_created").await.ok()["uuid"], uuid_of(&unused));
+    assert_eq!(check(&study, &unused).await, json!({"exists": false}));
+}
+
+#[tokio::test]
 async fn refused_activations_leave_the_voucher_as_it_was() {
     let study = Study::begin().await;
     let code = study.voucher().await;

@@ -342,3 +342,78 @@ async fn events_are_kept_as_long_as_they_are_to_be() {
     story.platform.identity.tidy_identity().await.expect("tidied");
     assert_eq!(count().await, 1, "those of a year ago go");
 }
+
+#[tokio::test]
+async fn right_password_without_a_code_is_written_down() {
+    let story = Story::begin().await;
+    let root = story.key_of("root@example.org", Role::Admin).await;
+    let (browser, _) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
+    let ada = story.platform.identity.account_by_email("ada@example.org").await.expect("an account").uuid;
+    let secret = text(&browser.ask(&story, "POST", TOTP, Value::Null).await.ok()["secret"]);
+    browser.ask(&story, "PUT", TOTP, json!({"code": code(&secret, story.now_ms())})).await.ok();
+    let sign_in = json!({"email": "ada@example.org", "password": PASSWORD});
+    for _ in 0..3 {
+        let answer = from_here(&story, "POST", "/portal/session", "", sign_in.clone()).await;
+        assert_eq!(answer.error(), (401, "totp_required"));
+    }
+    let [event] = &events(&story, &root, "second_factor_asked").await[..] else { panic!("the first at once") };
+    assert_eq!(
+        (&event["subject"], &event["address"], &event["count"]),
+        (&json!(ada.as_str()), &json!(HERE), &json!(1))
+    );
+    story.pass_ms(MINUTE_MS);
+    assert_eq!(from_here(&story, "POST", "/portal/session", "", sign_in).await.status, 401);
+    let counts: Vec<Value> =
+        events(&story, &root, "second_factor_asked").await.iter().map(|event| event["count"].clone()).collect();
+    assert_eq!(counts, [1, 2, 1].map(|count| json!(count)));
+}
+
+#[tokio::test]
+async fn wrong_present_passwords_are_written_down_and_slowed() {
+    let story = Story::begin().await;
+    let root = story.key_of("root@example.org", Role::Admin).await;
+    let (browser, key) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
+    let ada = story.platform.identity.account_by_email("ada@example.org").await.expect("an account").uuid;
+    let group = story.group(&key).await;
+    let grace = story.patient(&key, &group, json!({"email": "grace@example.org"})).await;
+    let wrong = "not the password";
+    let change = json!({"password": wrong, "new_password": "another long password"});
+    let of_grace = [
+        ("PATCH", "/users/me", json!({"email": "other@example.org", "password": wrong})),
+        ("POST", "/users/auth/password", change),
+    ];
+    for (method, path, body) in &of_grace {
+        let answer = from_here(&story, method, path, &grace.users_token, body.clone()).await;
+        assert_eq!(answer.error(), (422, "invalid"), "{path}: {answer:?}");
+    }
+    let of_ada = [
+        ("PUT", "/portal/api/account/password", json!({"current": wrong, "new": "another long password"})),
+        ("DELETE", TOTP, json!({"password": wrong})),
+        ("POST", "/portal/api/totp/recovery-codes", json!({"password": wrong})),
+    ];
+    for (method, path, body) in &of_ada {
+        let answer = browser.ask(&story, method, path, body.clone()).await;
+        assert_eq!(answer.error(), (422, "invalid"), "{path}: {answer:?}");
+    }
+    story.pass_ms(MINUTE_MS);
+    // Whose password it is and where from, at once and counted after the minute.
+    assert_eq!(log_in(&story, "nobody@example.org", wrong).await.status, 401);
+    let failed = events(&story, &root, "login_failed").await;
+    let of = |subject: &str| {
+        let of_subject = failed.iter().filter(|event| event["subject"] == subject);
+        of_subject
+            .map(|event| {
+                assert_eq!(event["detail"], "present_password", "{event}");
+                event["count"].as_i64().unwrap_or_default()
+            })
+            .sum::<i64>()
+    };
+    assert_eq!((of(&grace.uuid), of(ada.as_str())), (2, 3), "{failed:?}");
+    assert!(failed.iter().any(|event| event["subject"] == *grace.uuid && event["address"] == HERE), "{failed:?}");
+    let mut statuses = Vec::new();
+    for _ in 0..6 {
+        let (method, path, body) = &of_grace[1];
+        statuses.push(from_here(&story, method, path, &grace.users_token, body.clone()).await.status.as_u16());
+    }
+    assert_eq!(statuses, [422, 422, 422, 429, 429, 429], "five are free");
+}

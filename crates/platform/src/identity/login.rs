@@ -115,7 +115,7 @@ impl Found {
 
 impl LoginName {
     /// Returns the name as it is stored, which is also what failures are counted under.
-    fn clean(&self) -> String {
+    pub(crate) fn clean(&self) -> String {
         match self {
             LoginName::Email(email) => email.trim().to_lowercase(),
             LoginName::Code(code) => clean_voucher(code),
@@ -170,6 +170,7 @@ impl Identity {
         let found = self.find(user).await?.ok_or(PlatformError::NotFound("user"))?;
         let hash = found.password_hash().map(str::to_owned);
         if !self.password_fits(user.id().as_str(), address, password, hash).await? {
+            self.note_failed_confirmation(&user.id(), address).await;
             return Err(PlatformError::invalid("password", "is not the present password"));
         }
         Ok(found)

@@ -3,7 +3,7 @@
 //! The first of a minute is written at once. The same again, by the same caller from the same address, is counted and
 //! written as one event with its count when the minute is over. Beyond [`MOST`] different ones a minute only their types
 //! are counted, so that no flood fills the database: a node writes at most twice [`MOST`] and a few events a minute.
-//! A node that is killed loses the counts of its last minute and never a first event.
+//! A node that is killed loses the counts of its last minute and never a first event; one that is stopped writes them.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -54,6 +54,12 @@ impl Repeats {
         Noted { write, needs_timer }
     }
 
+    /// Forgets what is counted under hashes of names.
+    pub(crate) fn forget(&self, name_hashes: &[String]) {
+        let mut minute = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        minute.waiting.retain(|event, _| !event.name_hash.as_ref().is_some_and(|hash| name_hashes.contains(hash)));
+    }
+
     /// Ends the minute; returns what was counted in it.
     pub(crate) fn take(&self, now_ms: i64) -> Vec<NewSecurityEvent> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).end(now_ms)
@@ -101,6 +107,19 @@ mod tests {
         }
         assert_eq!(repeats.take(WINDOW_MS), [NewSecurityEvent { count: 4, ..failed(1) }]);
         assert_eq!(repeats.take(WINDOW_MS), []);
+    }
+
+    #[test]
+    fn name_that_is_forgotten_is_not_written_any_more() {
+        let repeats = Repeats::default();
+        let named = |name: &str| NewSecurityEvent { name_hash: Some(name.to_owned()), ..failed(1) };
+        for event in [named("a"), named("b"), failed(1), named("a"), named("b"), failed(1)] {
+            repeats.note(event, WINDOW_MS);
+        }
+        repeats.forget(&["a".to_owned()]);
+        let mut left = repeats.take(WINDOW_MS);
+        left.sort_by_key(|event| event.name_hash.clone());
+        assert_eq!(left, [NewSecurityEvent { count: 1, ..failed(1) }, NewSecurityEvent { count: 1, ..named("b") }]);
     }
 
     #[test]

@@ -9,8 +9,8 @@ use std::time::Duration;
 use aws_lc_rs::hmac;
 use boxed_futures::boxed_futures;
 use store::{
-    ActorRole, ClientId, EntityId, NewSecurityEvent, OauthClient, PatientId, Role, SecurityEvent, SecurityEventType,
-    SecurityQuery, User, UserId,
+    ActorRole, ClientId, EntityId, NameHashes, NewSecurityEvent, OauthClient, PatientId, Role, SecurityEvent,
+    SecurityEventType, SecurityQuery, User, UserId,
 };
 
 use crate::core::access::Researcher;
@@ -23,6 +23,8 @@ use crate::identity::repeats::WINDOW_MS;
 pub const LARGEST_SECURITY_PAGE: i64 = 1000;
 /// Bytes of a name's hash that are kept: two names of a log have the same by chance in none that fits on a disk.
 const NAME_HASH_BYTES: usize = 16;
+/// Detail of a failed login where only the present password was asked for again.
+const PRESENT_PASSWORD: &str = "present_password";
 const NAMES: &[u8] = b"pulseward names of failed logins 1";
 
 /// Who does what an event is about.
@@ -172,14 +174,29 @@ impl Identity {
         self.note_in_numbers(event).await;
     }
 
+    /// Notes that somebody who is logged in as a user does not know the present password.
+    pub(crate) async fn note_failed_confirmation(&self, user: &UserId, address: &str) {
+        let detail = Some(PRESENT_PASSWORD.to_owned());
+        let event = NewSecurityEvent { detail, ..NewSecurityEvent::new(SecurityEventType::LoginFailed) };
+        self.note_failure_of(user, address, event).await;
+    }
+
     /// Notes that a password was right and the second factor wrong.
     pub(crate) async fn note_failed_factor(&self, user: &User, address: &str) {
-        let event = NewSecurityEvent {
-            subject: Some(EntityId::from(&user.id())),
-            address: Some(address.to_owned()),
-            ..NewSecurityEvent::new(SecurityEventType::SecondFactorFailed)
-        };
-        self.note_in_numbers(event).await;
+        let event = NewSecurityEvent::new(SecurityEventType::SecondFactorFailed);
+        self.note_failure_of(&user.id(), address, event).await;
+    }
+
+    /// Notes that a password was right and a second factor asked for. Pages ask so in every login; where a password was stolen
+    /// it is the only trace.
+    pub(crate) async fn note_asked_factor(&self, user: &User, address: &str) {
+        let event = NewSecurityEvent::new(SecurityEventType::SecondFactorAsked);
+        self.note_failure_of(&user.id(), address, event).await;
+    }
+
+    async fn note_failure_of(&self, user: &UserId, address: &str, event: NewSecurityEvent) {
+        let (subject, address) = (Some(EntityId::from(user)), Some(address.to_owned()));
+        self.note_in_numbers(NewSecurityEvent { subject, address, ..event }).await;
     }
 
     /// Notes what somebody did to their own account, or to something of it.
@@ -198,6 +215,20 @@ impl Identity {
         let detail = detail.map(str::to_owned);
         self.note_security(NewSecurityEvent { subject: Some(subject), detail, ..of_actor(event_type, &operator) })
             .await;
+    }
+
+    /// Returns the hashes that the log knows names of somebody by who is to be erased, and forgets what is counted under
+    /// them: it would be written after the erasure.
+    pub fn forget_names(&self, names: impl IntoIterator<Item = String>) -> NameHashes {
+        let hashes: Vec<String> = names.into_iter().map(|name| self.hash_of_name(&name)).collect();
+        self.memory.repeats.forget(&hashes);
+        NameHashes(hashes)
+    }
+
+    /// Writes what has been counted and not been written yet, before the node ends.
+    pub async fn write_counted_events(&self) {
+        let counted = self.memory.repeats.take(self.core.now_ms());
+        self.write_security(counted).await;
     }
 
     /// Notes something that has been done.

@@ -10,11 +10,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use boxed_futures::boxed_futures;
-use store::{AccountErasure, HealthChange, HealthMessage, NewAuditEntry, PatientId, Role, StoreError, User, UserId};
+use store::{
+    AccountErasure, HealthChange, HealthMessage, NewAuditEntry, PatientErasure, PatientId, PatientState, Role,
+    StoreError, User, UserId,
+};
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, Actor, patient_entity, user_entity};
 use crate::core::error::{PlatformError, Result};
+use crate::identity::login::LoginName;
 use crate::identity::tokens::UsersCaller;
 use crate::people::People;
 
@@ -90,20 +94,37 @@ pub struct Receipt {
 impl People {
     /// Erases a patient. A member who manages one of their groups may do this, and an administrator.
     pub async fn erase_patient(&self, researcher: &Researcher, patient: &PatientId) -> Result<Receipt> {
+        self.require_right_to_erase(researcher, patient).await?;
+        self.erase(patient, None, self.core.entry(Action::PatientDelete, researcher, patient_entity(patient), None))
+            .await
+    }
+
+    /// Does the same with a voucher that nobody has used. A conflict where somebody has, who is not erased.
+    pub async fn withdraw_voucher(&self, researcher: &Researcher, patient: &PatientId) -> Result<Receipt> {
+        self.require_right_to_erase(researcher, patient).await?;
+        let entry = self.core.entry(Action::PatientDelete, researcher, patient_entity(patient), None);
+        match self.erase(patient, Some(PatientState::PreCreated), entry).await {
+            Err(PlatformError::Store(StoreError::Conflict(_))) => {
+                Err(PlatformError::Conflict { code: "voucher_used", message: "the voucher has been used" })
+            }
+            erased => erased,
+        }
+    }
+
+    async fn require_right_to_erase(&self, researcher: &Researcher, patient: &PatientId) -> Result<()> {
         if researcher.role == Role::Admin && !researcher.key_scoped {
             // A patient that no group holds any more has no other who could do it.
             self.core.users().patient(patient).await?.ok_or(PlatformError::NotFound("patient"))?;
-        } else {
-            self.core.patient_access(researcher, patient).await?;
-            researcher.require_manager()?;
+            return Ok(());
         }
-        self.erase(patient, self.core.entry(Action::PatientDelete, researcher, patient_entity(patient), None)).await
+        self.core.patient_access(researcher, patient).await?;
+        researcher.require_manager()
     }
 
     /// Erases a patient, on behalf of the operator. Returns the same receipt for one who was erased before.
     pub async fn erase_patient_as_operator(&self, patient: &PatientId) -> Result<Receipt> {
         let entry = self.core.entry_by(Action::PatientDelete, Actor::operator(), patient_entity(patient), None);
-        match self.erase(patient, entry).await {
+        match self.erase(patient, None, entry).await {
             // An earlier call may have broken off after its first commit; what it left is finished here.
             Err(PlatformError::Store(StoreError::Gone(_))) if self.core.users().erasure(patient).await?.is_some() => {
                 self.core.complete_changes_of(patient).await?;
@@ -118,13 +139,15 @@ impl People {
         let entry = self.core.entry_by(Action::UserDelete, caller.actor(), user_entity(&caller.user.id()), None);
         let account = match &caller.user {
             User::Account(account, _) => account,
-            User::Patient(patient) => return self.erase(patient, entry).await,
+            User::Patient(patient) => return self.erase(patient, None, entry).await,
         };
         let now_ms = self.core.now_ms();
         let change = HealthChange::EndSessionsOfActor { account: account.clone(), at_ms: now_ms };
         let message =
             HealthMessage { id: self.core.new_message_id(), change, entries: vec![entry], created_ms: now_ms };
-        match self.core.users().erase_account(account, message.clone()).await? {
+        let names = self.core.users().account(account).await?.map(|account| LoginName::Email(account.email).clean());
+        let names = self.identity.forget_names(names);
+        match self.core.users().erase_account(account, names, message.clone()).await? {
             AccountErasure::Erased(counts) => {
                 self.core.deliver(message).await?;
                 let remains = self.remains(self.empty_logs(LONGEST_WAIT).await, Some(now_ms + REWRITTEN_WITHIN_MS));
@@ -138,11 +161,22 @@ impl People {
         }
     }
 
-    async fn erase(&self, patient: &PatientId, entry: NewAuditEntry) -> Result<Receipt> {
+    async fn erase(
+        &self,
+        patient: &PatientId,
+        in_state: Option<PatientState>,
+        entry: NewAuditEntry,
+    ) -> Result<Receipt> {
         let at_ms = self.core.now_ms();
         let change = HealthChange::ErasePatient { uuid: patient.clone(), at_ms };
         let message = HealthMessage { id: self.core.new_message_id(), change, entries: vec![entry], created_ms: at_ms };
-        self.core.users().erase_patient(patient, at_ms, message).await?;
+        // Before they go: logins that failed while the names were nobody's are known by hashes of them.
+        let names = self.core.users().patient(patient).await?.map(|patient| {
+            let email = patient.email.map(LoginName::Email);
+            email.into_iter().chain([LoginName::Code(patient.voucher_code)]).map(|name| name.clean())
+        });
+        let names = self.identity.forget_names(names.into_iter().flatten());
+        self.core.users().erase_patient(patient, PatientErasure { names, in_state }, at_ms, message).await?;
         // With the entry: who may read the receipt again follows from it.
         self.core.complete_changes_of(patient).await?;
         self.receipt(patient, LONGEST_WAIT).await

@@ -50,7 +50,7 @@ async fn connect(service: &str, from: &str) -> std::io::Result<TcpStream> {
     socket.connect(service.parse().unwrap()).await
 }
 
-/// What each connection of an attack does until the attack is over.
+/// What each connection of an attack does until the attack is over. The last two show a valid token.
 #[derive(Clone, Copy, Debug)]
 enum Attack {
     SlowBodies,
@@ -58,13 +58,15 @@ enum Attack {
     SlowReaders,
     Flood,
     LongNames,
+    SlowUploads,
+    IdleLogins,
 }
 
 impl Attack {
     const ALL: [Attack; 5] =
         [Attack::SlowBodies, Attack::SlowHeads, Attack::SlowReaders, Attack::Flood, Attack::LongNames];
 
-    async fn send(self, stream: &mut TcpStream, at: usize) -> std::io::Result<()> {
+    async fn send(self, stream: &mut TcpStream, token: &str, at: usize) -> std::io::Result<()> {
         let login = |length: usize| {
             format!(
                 "POST /users/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
@@ -80,6 +82,18 @@ impl Attack {
             }
             Attack::Flood => {
                 stream.write_all(b"GET /integration/v1/groups?token=junk HTTP/1.1\r\nHost: x\r\n\r\n").await?;
+                stream.read(&mut [0; 2048]).await.map(drop)
+            }
+            // Faster than the least rate, so that no time limit ends it.
+            Attack::SlowUploads if at > 0 => stream.write_all(&[b' '; 1200]).await,
+            Attack::SlowUploads => {
+                let head = "POST /health/v1/sync HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
+                let head = format!("{head}Authorization: Bearer {token}\r\nContent-Length: 31457280\r\n\r\n");
+                stream.write_all(head.as_bytes()).await
+            }
+            Attack::IdleLogins => {
+                let head = "GET /health/user-summaries?date_from=2025-11-20&date_to=2025-11-20 HTTP/1.1\r\nHost: x\r\n";
+                stream.write_all(format!("{head}Authorization: Bearer {token}\r\n\r\n").as_bytes()).await?;
                 stream.read(&mut [0; 2048]).await.map(drop)
             }
             Attack::LongNames => {
@@ -99,6 +113,8 @@ impl Attack {
         match self {
             Attack::Flood => Duration::from_millis(50),
             Attack::LongNames => Duration::from_millis(300),
+            // Shorter than a connection may be without a request.
+            Attack::IdleLogins => Duration::from_secs(8),
             _ => Duration::from_secs(1),
         }
     }
@@ -113,9 +129,18 @@ struct Attackers {
 impl Attackers {
     /// Begins, with so many connections from each of some addresses.
     fn begin(kind: Attack, service: &str, addresses: &[String], of_each: usize) -> Self {
+        Attackers::begin_with("", kind, service, addresses, of_each)
+    }
+
+    /// The same with a token.
+    fn begin_with(token: &str, kind: Attack, service: &str, addresses: &[String], of_each: usize) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let sources = addresses.iter().flat_map(|address| std::iter::repeat_n(address, of_each));
-        let begin = |from: &String| tokio::spawn(attack(kind, service.to_owned(), from.clone(), is_over.clone()));
+        let (token, service): (Arc<str>, Arc<str>) = (token.into(), service.into());
+        let begin = |from: &String| {
+            let attack = attack(kind, (service.clone(), token.clone()), from.clone(), is_over.clone());
+            tokio::spawn(attack)
+        };
         let connections = sources.map(begin).collect();
         Attackers { connections, is_over }
     }
@@ -129,14 +154,14 @@ impl Attackers {
 }
 
 /// One connection after another until the attack is over.
-async fn attack(kind: Attack, service: String, from: String, is_over: Arc<AtomicBool>) {
+async fn attack(kind: Attack, (service, token): (Arc<str>, Arc<str>), from: String, is_over: Arc<AtomicBool>) {
     while !is_over.load(Ordering::Relaxed) {
         let Ok(mut stream) = connect(&service, &from).await else {
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
         for at in 0.. {
-            let sent = tokio::time::timeout(Duration::from_secs(2), kind.send(&mut stream, at)).await;
+            let sent = tokio::time::timeout(Duration::from_secs(2), kind.send(&mut stream, &token, at)).await;
             if is_over.load(Ordering::Relaxed) || !matches!(sent, Ok(Ok(()))) {
                 break;
             }
@@ -226,6 +251,32 @@ async fn stranger_is_served_however_many_addresses_send_slow_bodies() {
             let answer = ask_from(service.address(), "127.0.0.10", "POST /users/login", &login).await;
             assert!(answer.starts_with("HTTP/1.1 401"), "{kind:?}, {of_each} of each, login {number}: {answer}");
         }
+        attackers.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_valid_login_shuts_nobody_out() {
+    let _alone = ONE_AT_A_TIME.lock().await;
+    let data = tempdir().unwrap();
+    let service = start(data.path());
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    let (attacker, patient) = (researcher.enrol().await, researcher.enrol().await);
+    // More uploads than there are places, and more connections than there are.
+    for (kind, of_each) in [(Attack::SlowUploads, 32), (Attack::SlowUploads, 80), (Attack::IdleLogins, 80)] {
+        let attackers = Attackers::begin_with(&attacker.token, kind, service.address(), &addresses(8), of_each);
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        let during = format!("{kind:?}, {of_each} of each");
+        for number in 0..5 {
+            let login = json!({"email": format!("{number}@study.example"), "password": "a wrong password"}).to_string();
+            let answer = ask_from(service.address(), "127.0.0.10", "POST /users/login", &login).await;
+            assert!(answer.starts_with("HTTP/1.1 401"), "{during}, login {number}: {answer}");
+            let groups = format!("GET /integration/v1/groups?token={}", researcher.key);
+            let answer = ask_from(service.address(), "127.0.0.2", &groups, "").await;
+            assert!(answer.starts_with("HTTP/1.1 200"), "{during}, key {number}: {answer}");
+        }
+        let slowest = p99(&researcher, &patient, &during).await;
+        assert!(slowest <= LONGEST_P99, "{during}: {slowest:?}");
         attackers.end().await;
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -101,6 +102,50 @@ impl Ward {
         }
         begun.elapsed()
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn held_rows_of_eight_patients_keep_neither_readiness_nor_others_waiting() {
+    let Some(ward) = Ward::open().await else { return };
+    let mut held = Vec::new();
+    for _ in 0..8 {
+        held.push(ward.researcher.enrol().await);
+    }
+    let uuids: Vec<String> = held.iter().map(|patient| format!("'{}'", patient.uuid)).collect();
+    let holding = ward.health.begin(&format!("SELECT 1 FROM patient WHERE uuid IN ({}) FOR UPDATE", uuids.join(", ")));
+    let is_over = Arc::new(AtomicBool::new(false));
+    let mut syncs = JoinSet::new();
+    for (number, patient) in (1..).zip(held.iter().chain(&held)) {
+        let (researcher, patient, is_over) = (ward.researcher.clone(), patient.clone(), is_over.clone());
+        syncs.spawn(async move {
+            // As apps do: again and again.
+            while !is_over.load(Ordering::Relaxed) {
+                let _ = researcher.try_sync(&patient, &minute(number), LONGEST).await;
+            }
+        });
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    // Many who ask at once are answered by one check.
+    for _ in 0..5 {
+        let asked = (0..20).map(|_| async {
+            let begun = Instant::now();
+            (ward.researcher.get("/readyz", None).await.0, begun.elapsed() < Duration::from_secs(1))
+        });
+        let answers = futures::future::join_all(asked).await;
+        assert!(answers.iter().all(|answer| *answer == (200, true)), "{answers:?}");
+    }
+    assert!(ward.health.waiting_for_locks("pulseward") >= 8, "the rows are held all the while");
+    // Nor does it keep others waiting: they sync, and lists are read.
+    let mut meanwhile = Meanwhile::default();
+    for round in 1..=5 {
+        meanwhile.ask(&ward.researcher, &ward.other, round, 200).await;
+    }
+    assert!(ward.health.waiting_for_locks("pulseward") >= 8, "the rows are held all the while");
+    let others = meanwhile.report("eight held rows");
+    assert!(others.slowest() < LONGEST, "{others}");
+    is_over.store(true, Ordering::Relaxed);
+    drop(holding);
+    syncs.join_all().await;
 }
 
 /// Options of commands on these databases.

@@ -47,6 +47,9 @@ async fn a_lake_is_mirrored_as_it_grows() {
 
     let body = json!({"data": {"activity": {"timestamp": [BEGIN_MS + 9_500_000], "bpm": [70]}}});
     assert_eq!(researcher.sync(&patient, &body).await.unwrap().0, 200);
+    let plain = pulseward(&[&arguments[..], &[mirror.to_str().unwrap()]].concat()).output().unwrap();
+    let plain = String::from_utf8(plain.stdout).unwrap();
+    assert!(plain.contains("open:\n  from: ") && plain.contains("\n  type: activity\n"), "{plain}");
     store_command(data.path(), &["seal", "--now"]);
     let done = copy(&[]);
     assert_eq!(counts(&done), [1, 0, 1], "the new file takes the place of the old");

@@ -67,6 +67,26 @@ async fn a_request_under_way_is_answered_before_the_end() {
 }
 
 #[tokio::test]
+async fn planned_stop_writes_what_was_counted_of_refusals() {
+    let data = tempdir().unwrap();
+    let service = Service::start(data.path());
+    let researcher = Researcher::new(data.path(), &service.url).await;
+    for _ in 0..50 {
+        // For administrators alone.
+        assert_eq!(researcher.get("/integration/v1/security/events", None).await.0, 403);
+    }
+    service.signal("-TERM");
+    assert_eq!(service.wait().code(), Some(0));
+    let data = data.path().to_str().unwrap();
+    let log = run(&["admin", "security-log", "--data", data, "--type", "access_denied"]);
+    assert!(log.status.success(), "{}", String::from_utf8_lossy(&log.stderr));
+    let log = String::from_utf8(log.stdout).unwrap();
+    let events: Vec<serde_json::Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let counted: i64 = events.iter().map(|event| event["count"].as_i64().unwrap()).sum();
+    assert_eq!(counted, 50, "{log}");
+}
+
+#[tokio::test]
 async fn ten_stops_leave_nothing_in_the_write_ahead_logs() {
     let data = tempdir().unwrap();
     let mut service = Service::start_named(data.path());

@@ -8,8 +8,8 @@ use super::{Stores, audit, audit_entries, no_settings, on_both_engines};
 use crate::events::MessageKey;
 use crate::ids::{AuditEntryId, EntityId, ExportId, MessageId, NodeId, PatientId};
 use crate::{
-    AccountErasure, AccountId, ActorRole, Entity, GroupCode, HealthChange, HealthMessage, NewAuditEntry, NewExport,
-    Profile, Role, StoreError, UserId, UserRole,
+    AccountErasure, AccountId, ActorRole, Entity, GroupCode, HealthChange, HealthMessage, NameHashes, NewAuditEntry,
+    NewExport, PatientErasure, Profile, Role, StoreError, UserId, UserRole,
 };
 
 on_both_engines! {
@@ -65,9 +65,12 @@ async fn a_person_goes_and_their_entries_stay_without_details(stores: Stores) {
     };
     users.enqueue(pending).await.expect("noted");
 
-    users.erase_patient(&PatientId::new("uuid-grace"), 50, erase("x1")).await.expect("erased");
+    users
+        .erase_patient(&PatientId::new("uuid-grace"), PatientErasure::default(), 50, erase("x1"))
+        .await
+        .expect("erased");
     assert!(matches!(
-        users.erase_patient(&PatientId::new("uuid-grace"), 60, erase("x2")).await,
+        users.erase_patient(&PatientId::new("uuid-grace"), PatientErasure::default(), 60, erase("x2")).await,
         Err(StoreError::Gone("patient"))
     ));
     assert!(matches!(users.enqueue(erase("x3")).await, Err(StoreError::Gone("patient"))));
@@ -173,7 +176,8 @@ async fn an_account_goes_unless_patients_would_be_left_alone(stores: Stores) {
         .add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i1", 0), no_settings())
         .await
         .expect("a patient");
-    let erase = async |id: &str| users.erase_account(&AccountId::new("uuid-ada"), message(id, 0)).await;
+    let erase =
+        async |id: &str| users.erase_account(&AccountId::new("uuid-ada"), NameHashes::default(), message(id, 0)).await;
     assert_eq!(erase("x1").await.expect("an answer"), AccountErasure::LastManager);
     users.add_member(&AccountId::new("uuid-bob"), &GroupCode::new("AAAAA"), 1).await.expect("a member");
     let AccountErasure::Erased(counts) = erase("x2").await.expect("an answer") else { panic!("it is still there") };

@@ -3,7 +3,7 @@
 use super::example_rows::{account, message, shown};
 use super::sessions::new_password;
 use super::{Stores, audit, on_both_engines};
-use crate::{AccountId, NewPassword, PortalSession, PortalSessionId, Role, UsedFactor};
+use crate::{AccountId, NameHashes, NewPassword, PortalSession, PortalSessionId, Role, UsedFactor};
 
 on_both_engines! {
     a_session_is_found_by_its_cookie_until_it_ends
@@ -149,6 +149,6 @@ async fn a_recovery_code_works_once(stores: Stores) {
     // The account can go while it has codes: they refer to it.
     assert!(stores.users.put_totp(&ada, vec![2]).await.expect("an answer"));
     assert!(stores.users.confirm_totp(&ada, shown(9), 31).await.expect("an answer"));
-    stores.users.erase_account(&ada, message("e1", 40)).await.expect("an answer");
+    stores.users.erase_account(&ada, NameHashes::default(), message("e1", 40)).await.expect("an answer");
     assert!(!stores.users.has_recovery_code(&ada, &[7]).await.expect("an answer"));
 }

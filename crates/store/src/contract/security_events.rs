@@ -7,8 +7,9 @@ use super::sessions::{begin, session};
 use super::{Stores, audit, no_settings, on_both_engines, until_waiting};
 use crate::ids::MessageId;
 use crate::{
-    AccountErasure, AccountId, ActorRole, EntityId, GroupCode, HealthChange, HealthMessage, NewSecurityEvent,
-    PatientId, SecurityEvent, SecurityEventType, SecurityQuery, User, UserId, UserRole,
+    AccountErasure, AccountId, ActorRole, EntityId, GroupCode, HealthChange, HealthMessage, NameHashes,
+    NewSecurityEvent, PatientErasure, PatientId, SecurityEvent, SecurityEventType, SecurityQuery, User, UserId,
+    UserRole,
 };
 
 on_both_engines! {
@@ -128,7 +129,7 @@ async fn the_erased_go_out_of_all_events(stores: Stores) {
     let events = || vec![failed("uuid-grace"), by("uuid-grace"), failed("uuid-ada")];
     stores.users.add_security_events(events(), 10).await.expect("written");
     let patient = PatientId::new("uuid-grace");
-    stores.users.erase_patient(&patient, 20, erasure(20)).await.expect("erased");
+    stores.users.erase_patient(&patient, PatientErasure::default(), 20, erasure(20)).await.expect("erased");
     assert_eq!(
         stores.users.erasure(&patient).await.expect("an answer").expect("an erasure").counts["security_events"],
         2
@@ -139,7 +140,11 @@ async fn the_erased_go_out_of_all_events(stores: Stores) {
     assert_eq!(left.len(), 6, "readers go on behind numbers, so the rows stay");
     let nothing = (false, false, false);
     assert_eq!(left.iter().map(shown).collect::<Vec<_>>(), [nothing, nothing, (false, true, true)].repeat(2));
-    let erased = stores.users.erase_account(&AccountId::new("uuid-ada"), message("e2", 40)).await.expect("an answer");
+    let erased = stores
+        .users
+        .erase_account(&AccountId::new("uuid-ada"), NameHashes::default(), message("e2", 40))
+        .await
+        .expect("an answer");
     let AccountErasure::Erased(counts) = erased else { panic!("{erased:?}") };
     assert_eq!(counts["security_events"], 2);
     let left = read(&stores, SecurityQuery::default()).await;
@@ -179,7 +184,8 @@ async fn left_after(stores: &Stores, first: First) -> (u64, Vec<(bool, bool, boo
     with_grace(stores).await;
     let patient = PatientId::new("uuid-grace");
     let (users, erased) = (stores.users.clone(), patient.clone());
-    let erasing = async move { users.erase_patient(&erased, 20, erasure(20)).await.expect("erased") };
+    let erasing =
+        async move { users.erase_patient(&erased, PatientErasure::default(), 20, erasure(20)).await.expect("erased") };
     let users = stores.users.clone();
     let writing = async move {
         users.add_security_events(vec![failed("uuid-grace"), by("uuid-grace")], 20).await.expect("written");
@@ -211,7 +217,10 @@ async fn erasure_that_waits_for_an_event_finds_it(stores: Stores) {
 async fn what_was_counted_before_the_erasure_of_an_account_does_not_bring_it_back(stores: Stores) {
     with_ada_in(&stores, &[]).await;
     let users = &stores.users;
-    let erased = users.erase_account(&AccountId::new("uuid-ada"), message("e2", 40)).await.expect("an answer");
+    let erased = users
+        .erase_account(&AccountId::new("uuid-ada"), NameHashes::default(), message("e2", 40))
+        .await
+        .expect("an answer");
     assert!(matches!(erased, AccountErasure::Erased(_)));
     users.add_security_events(vec![failed("uuid-ada"), by("uuid-ada"), failed("uuid-bob")], 41).await.expect("written");
     let rewritten = users.erasures_to_overwrite().await.expect("a list");

@@ -7,7 +7,7 @@ use super::example_rows::{activation, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
 use crate::events::{EventLog, EventType};
 use crate::ids::{ExportId, NodeId, PatientId, SerialNumber};
-use crate::{AccountId, DeviceReport, GroupCode, HealthChange, NewExport, Profile, Sync};
+use crate::{AccountId, DeviceReport, GroupCode, HealthChange, NewExport, PatientErasure, Profile, Sync};
 
 on_both_engines! {
     enrolment_activation_and_groups_are_events
@@ -74,7 +74,7 @@ async fn erasure_is_an_event_of_the_groups_that_held_the_patient(stores: Stores)
         .expect("an answer");
     let change = HealthChange::ErasePatient { uuid: PatientId::new("uuid-grace"), at_ms: 50 };
     let erasing = crate::HealthMessage { change, ..message("i2", 50) };
-    users.erase_patient(&PatientId::new("uuid-grace"), 50, erasing).await.expect("erased");
+    users.erase_patient(&PatientId::new("uuid-grace"), PatientErasure::default(), 50, erasing).await.expect("erased");
     assert_eq!(
         written(&users.events()).await,
         [

@@ -34,6 +34,7 @@ mod tests;
 mod unwatched_tests;
 mod vacuum;
 mod wake_ups;
+mod write_places;
 
 use std::sync::Arc;
 

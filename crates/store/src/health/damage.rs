@@ -129,7 +129,8 @@ impl HealthDb {
 
     /// Returns what is damaged, by what is wrong with it.
     pub async fn known_damage(&self) -> Result<Vec<DamagedObjects>> {
-        self.db.read(async move |tx| tx.query(COUNT, &[], read_count).await).await
+        // Readiness asks for it, also while all connections wait for something.
+        self.db.probe(async |tx: &Tx<'_>| tx.query(COUNT, &[], read_count).await).await
     }
 
     /// Opens a sealed file, to be read whole.

@@ -200,7 +200,9 @@ impl HealthDb {
 
     /// Returns what the passes have found in rows of the database.
     pub async fn damaged_rows(&self) -> Result<DamagedRowCount> {
-        Ok(self.db.read(async move |tx| tx.query_opt(COUNT, &[], read_count).await).await?.unwrap_or_default())
+        // As above of files: readiness asks for it.
+        let counted = self.db.probe(async |tx: &Tx<'_>| tx.query_opt(COUNT, &[], read_count).await).await?;
+        Ok(counted.unwrap_or_default())
     }
 }
 

@@ -13,6 +13,7 @@ use serde_json::json;
 use super::db::UsersDb;
 use super::group_settings::hold_group;
 use super::messages::{self, HealthMessage};
+use super::security_events::NameHashes;
 use super::{audit, audit_head};
 use super::{recovery_codes, security_events};
 use crate::engine::{Tx, Work};
@@ -20,6 +21,7 @@ use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
 use crate::health::changes::HealthChange;
 use crate::ids::{AccountId, BraceletId, GroupCode, PatientId};
+use crate::names::PatientState;
 use crate::readers::json;
 use crate::texts::{record, sql};
 
@@ -58,6 +60,15 @@ impl ToOverwrite {
     }
 }
 
+/// What is to be known for the erasure of a patient.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PatientErasure {
+    /// Names that the patient logs in by.
+    pub names: NameHashes,
+    /// State without which nobody is erased; any where it is absent.
+    pub in_state: Option<PatientState>,
+}
+
 /// How the erasure of an account ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccountErasure {
@@ -72,6 +83,7 @@ record! {
 }
 
 sql! {
+    STATE = "SELECT state FROM patient WHERE uuid = $1";
     ADD = "INSERT INTO erasure (patient, counts, erased_ms) VALUES ($1, '{}', $2)";
     COUNTED = "UPDATE erasure SET counts = $2 WHERE patient = $1";
     FIND = concat!("SELECT ", erasure_columns!(), " FROM erasure WHERE patient = $1");
@@ -110,15 +122,22 @@ sql! {
 #[boxed_futures]
 impl UsersDb {
     /// Erases a patient from this database and enqueues the same for the health database; `message` is that change with
-    /// the entries to write when it is made. [`StoreError::Gone`] when there is no such patient.
-    pub async fn erase_patient(&self, patient: &PatientId, at_ms: i64, message: HealthMessage) -> Result<()> {
+    /// the entries to write when it is made. [`StoreError::Gone`] when there is no such patient, [`StoreError::Conflict`] when
+    /// they are in another state than is asked for.
+    pub async fn erase_patient(
+        &self,
+        patient: &PatientId,
+        erasure: PatientErasure,
+        at_ms: i64,
+        message: HealthMessage,
+    ) -> Result<()> {
         let (owner, patient) = (patient, patient.clone());
         self.db
             .with_deadlines_of(Work::Deletion)
             .write_in_line(&[owner.as_str(), audit_head::LINE], async move |tx| {
                 // Freed pages are overwritten at once. That slows every deletion, so it ends with this one.
                 tx.overwrite_deleted(true)?;
-                let erased = erase_patient(tx, &patient, at_ms, &message).await;
+                let erased = erase_patient(tx, (&patient, &erasure), at_ms, &message).await;
                 tx.overwrite_deleted(false)?;
                 erased
             })
@@ -178,13 +197,18 @@ impl UsersDb {
     /// Erases an account with its keys, memberships and sessions, hands its bracelets on to somebody of its groups,
     /// and enqueues for the health database the end of the tokens by which it reads. [`StoreError::Gone`] when there is
     /// none such.
-    pub async fn erase_account(&self, account: &AccountId, message: HealthMessage) -> Result<AccountErasure> {
+    pub async fn erase_account(
+        &self,
+        account: &AccountId,
+        names: NameHashes,
+        message: HealthMessage,
+    ) -> Result<AccountErasure> {
         let account = account.clone();
         self.db
             .with_deadlines_of(Work::Deletion)
             .write_in_line(&[audit_head::LINE], async move |tx| {
                 tx.overwrite_deleted(true)?;
-                let erased = erase_account(tx, &account, &message).await;
+                let erased = erase_account(tx, (&account, &names), &message).await;
                 tx.overwrite_deleted(false)?;
                 erased
             })
@@ -192,9 +216,21 @@ impl UsersDb {
     }
 }
 
-async fn erase_patient(tx: &Tx<'_>, patient: &PatientId, at_ms: i64, message: &HealthMessage) -> Result<()> {
+async fn erase_patient(
+    tx: &Tx<'_>,
+    (patient, PatientErasure { names, in_state }): (&PatientId, &PatientErasure),
+    at_ms: i64,
+    message: &HealthMessage,
+) -> Result<()> {
     // First, because it says whether the patient is there and holds them.
     message.enqueue(tx).await?;
+    // While the patient is held: one who has begun since the caller looked would be erased with all that was measured.
+    if let Some(wanted) = in_state {
+        let state: Option<PatientState> = tx.query_opt(STATE, &[&patient], |row| row.get(0)).await?;
+        if state != Some(*wanted) {
+            return Err(StoreError::Conflict("the patient is in another state".to_owned()));
+        }
+    }
     // Before the details are dropped: an entry that is written from now on finds that the patient is erased.
     tx.put(ADD, &[&patient, &at_ms]).await?;
     let bracelets: Vec<BraceletId> = tx.query(BRACELETS, &[&patient], |row| row.get(0)).await?;
@@ -209,7 +245,7 @@ async fn erase_patient(tx: &Tx<'_>, patient: &PatientId, at_ms: i64, message: &H
     let past_groups = tx.execute(DELETE_PAST_GROUPS, &[&patient]).await?;
     let counts = Counts::from([
         ("audit_details".to_owned(), audit_details),
-        ("security_events".to_owned(), security_events::forget_patient(tx, patient).await?),
+        ("security_events".to_owned(), security_events::forget_patient(tx, patient, names).await?),
         ("bracelet_attachments".to_owned(), tx.execute(DELETE_ATTACHMENTS, &[&patient]).await?),
         ("groups".to_owned(), past_groups + tx.execute(DELETE_GROUPS, &[&patient]).await?),
         ("users_sessions".to_owned(), tx.execute(DELETE_SESSIONS, &[&patient]).await?),
@@ -233,7 +269,11 @@ async fn strip_messages(tx: &Tx<'_>, patient: &PatientId, at_ms: i64) -> Result<
     Ok(())
 }
 
-async fn erase_account(tx: &Tx<'_>, account: &AccountId, message: &HealthMessage) -> Result<AccountErasure> {
+async fn erase_account(
+    tx: &Tx<'_>,
+    (account, names): (&AccountId, &NameHashes),
+    message: &HealthMessage,
+) -> Result<AccountErasure> {
     let groups: Vec<GroupCode> = tx.query(GROUPS_OF_ACCOUNT, &[&account], |row| row.get(0)).await?;
     for group in &groups {
         // Two managers of one study that are erased at once would each find the other one still there. Held in the
@@ -252,7 +292,7 @@ async fn erase_account(tx: &Tx<'_>, account: &AccountId, message: &HealthMessage
         ("memberships".to_owned(), tx.execute(DELETE_MEMBERSHIPS, &[&account]).await?),
         ("users_sessions".to_owned(), tx.execute(DELETE_SESSIONS, &[&account]).await?),
         ("portal_sessions".to_owned(), tx.execute(DELETE_PORTAL_SESSIONS, &[&account]).await?),
-        ("security_events".to_owned(), security_events::forget_account(tx, account).await?),
+        ("security_events".to_owned(), security_events::forget_account(tx, account, names).await?),
     ]);
     recovery_codes::remove(tx, account).await?;
     tx.put(DELETE_TOTP, &[&account]).await?;

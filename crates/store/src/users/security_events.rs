@@ -53,6 +53,10 @@ pub struct SecurityQuery {
     pub limit: i64,
 }
 
+/// Hashes of the names that somebody logs in by, as failed logins from before the name was theirs are kept under.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NameHashes(pub Vec<String>);
+
 /// Security events in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecurityPage {
@@ -91,6 +95,8 @@ sql! {
     /// Readers go on behind numbers, so the rows stay.
     EMPTY = "UPDATE security_event SET actor = NULL, subject = NULL, name_hash = NULL, address = NULL
         WHERE actor = $1 OR subject = $1";
+    /// The same of a name that was nobody's yet when it was tried.
+    EMPTY_OF_NAME = "UPDATE security_event SET name_hash = NULL, address = NULL WHERE name_hash = $1";
     // The newest stays, however old: the next number is one more than the largest, and a number must not be given twice.
     PURGE = "DELETE FROM security_event
         WHERE time_ms < $1 AND number < (SELECT MAX(number) FROM security_event)";
@@ -151,15 +157,23 @@ pub(super) async fn write(tx: &Tx<'_>, event: &NewSecurityEvent, time_ms: i64) -
     .map(drop)
 }
 
-/// Takes a patient out of all events. Returns how many there were.
-pub(super) async fn forget_patient(tx: &Tx<'_>, patient: &PatientId) -> Result<u64> {
+/// Takes a patient out of all events, with the names that the patient logged in by. Returns how many there were.
+pub(super) async fn forget_patient(tx: &Tx<'_>, patient: &PatientId, names: &NameHashes) -> Result<u64> {
     // An event that is being written may be of this patient, and is only found once it is committed.
     audit_head::hold(tx).await?;
-    tx.execute(EMPTY, &[&patient]).await
+    Ok(tx.execute(EMPTY, &[&patient]).await? + forget_names(tx, names).await?)
 }
 
 /// Does the same for an account.
-pub(super) async fn forget_account(tx: &Tx<'_>, account: &AccountId) -> Result<u64> {
+pub(super) async fn forget_account(tx: &Tx<'_>, account: &AccountId, names: &NameHashes) -> Result<u64> {
     audit_head::hold(tx).await?;
-    tx.execute(EMPTY, &[&account]).await
+    Ok(tx.execute(EMPTY, &[&account]).await? + forget_names(tx, names).await?)
+}
+
+async fn forget_names(tx: &Tx<'_>, NameHashes(names): &NameHashes) -> Result<u64> {
+    let mut events = 0;
+    for name in names {
+        events += tx.execute(EMPTY_OF_NAME, &[&name]).await?;
+    }
+    Ok(events)
 }

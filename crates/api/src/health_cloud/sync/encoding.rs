@@ -211,10 +211,10 @@ mod tests {
         let body = vec![b' '; 3 * STEP + 5];
         let packed = gzip(&body);
         let memory = UploadMemory::new(2 * STEP, 2 * STEP);
-        let room = memory.enter(0).unwrap();
+        let room = memory.enter(1, 0).unwrap();
         assert_eq!(Encoding::Gzip.expand(packed.clone(), 10 * STEP, &room), Err(NoRoom::JustNow.into()));
         let memory = UploadMemory::new(4 * STEP, 4 * STEP);
-        let room = memory.enter(0).unwrap();
+        let room = memory.enter(1, 0).unwrap();
         assert_eq!(Encoding::Gzip.expand(packed, 10 * STEP, &room).unwrap().len(), body.len());
         assert_eq!(room.used(), body.len() + 1, "what it can hold counts");
     }

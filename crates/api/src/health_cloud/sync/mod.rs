@@ -32,7 +32,7 @@ use utoipa_axum::routes;
 
 use self::body::BodyError;
 use self::encoding::ExpandError;
-use self::receive::read_off_thread;
+use self::receive::{Sent, read_off_thread};
 use crate::body::rejection::BodyRejection;
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::extract::HealthCall;
@@ -182,7 +182,8 @@ async fn sync(
     caller.require(SYNC)?;
     require_content_type(&headers, &["application/json"], "application/json")?;
     let purpose = Purpose::read(&parameters)?;
-    let body = read_off_thread(&state, &headers, sent, |bytes, room| body::read(&bytes, room)).await?;
+    let sent = Sent { patient: caller.patient(), headers: &headers, body: sent };
+    let body = read_off_thread(&state, sent, |bytes, room| body::read(&bytes, room)).await?;
     store(&state, caller, body, purpose).await
 }
 
@@ -216,11 +217,13 @@ async fn sync_arrow(
     // An unknown zone refuses the stream before it is received, however large it is.
     let zone = ingest::zone_of(&caller, time_zone.clone())?;
     let device = serial_number.map(|text| ingest::DeviceReport::new(SerialNumber::new(text)));
-    let body = read_off_thread(&state, &headers, sent, move |bytes, room| {
+    let sent = Sent { patient: caller.patient(), headers: &headers, body: sent };
+    let body = read_off_thread(&state, sent, move |bytes, room| {
         let data = vec![arrow::read(data_type, &bytes, &zone, room)?];
         Ok(SyncBody { sync_id, time_zone, device, data })
     });
-    store(&state, caller, body.await?, purpose).await
+    let body = body.await?;
+    store(&state, caller, body, purpose).await
 }
 
 /// Whether rows are stored or only counted.

@@ -6,6 +6,7 @@ use axum::http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use platform::PlatformError;
 use platform::ingest::SyncBody;
+use store::PatientId;
 use tracing::Instrument as _;
 use vitals::intake::Batch;
 
@@ -22,12 +23,21 @@ const READ_IN_PLACE: usize = 16 * 1024;
 /// and by channel, and as chunks with their payloads.
 const COPIES: usize = 3;
 
+/// A body as it is sent, for a patient.
+pub(super) struct Sent<'headers> {
+    /// Whose data it brings, whose share of the memory it takes.
+    pub patient: &'headers PatientId,
+    /// Headers of the request.
+    pub headers: &'headers HeaderMap,
+    /// The body.
+    pub body: Body,
+}
+
 /// Receives, expands and reads a body, off the async threads when it is large. The room is held for as long as the rows
 /// are.
 pub(super) async fn read_off_thread<Read>(
     state: &ApiState,
-    headers: &HeaderMap,
-    sent: Body,
+    Sent { patient, headers, body: sent }: Sent<'_>,
     read: Read,
 ) -> Result<(SyncBody, Room)>
 where
@@ -45,7 +55,7 @@ where
     }
     let announced = announced as usize;
     // 503 and not 413: the same upload is welcome when others are done, and an app keeps it until then.
-    let room = state.uploads.enter(announced)?;
+    let room = state.uploads.enter(state.callers.owner(patient.as_str()), announced)?;
     let receiving = tracing::debug_span!("receive body");
     let bytes = receive(sent, announced, state.limits.sync_bytes, &room).instrument(receiving).await?;
     let limit = state.limits.sync_expanded_bytes;

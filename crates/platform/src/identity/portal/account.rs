@@ -2,7 +2,7 @@
 
 use boxed_futures::boxed_futures;
 use runtime::HashMap;
-use store::{ApiKey, ApiKeyId, EntityId, GroupCode, NewPassword, SecurityEventType, TotpConfirmation};
+use store::{ApiKey, ApiKeyId, EntityId, GroupCode, NewPassword, SecurityEventType, TotpConfirmation, UserId};
 
 use super::session::PortalCaller;
 use crate::core::error::{PlatformError, Result};
@@ -154,6 +154,7 @@ impl Identity {
         if self.password_fits(caller.account.as_str(), address, password, Some(hash)).await? {
             return Ok(());
         }
+        self.note_failed_confirmation(&UserId::from(&caller.account), address).await;
         Err(PlatformError::invalid(field, "is not the present password"))
     }
 }

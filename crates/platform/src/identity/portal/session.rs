@@ -159,7 +159,10 @@ impl Identity {
             None => UsedFactor::None,
             Some(totp) => {
                 // After the password: the question for a code says that the password was right, and nothing before it.
-                let Some(code) = &login.totp else { return Ok(PortalLogin::TotpRequired) };
+                let Some(code) = &login.totp else {
+                    self.note_asked_factor(&found.user(), address).await;
+                    return Ok(PortalLogin::TotpRequired);
+                };
                 let Some(factor) = self.check_factor(&account.uuid, &totp, code, address).await? else {
                     self.note_failed_factor(&found.user(), address).await;
                     return Ok(PortalLogin::Refused);

@@ -24,6 +24,7 @@ export function vouchers(code: string): string {
 export const patientOfGroup = (code: string, uuid: string) => `${patients(code)}/${part(uuid)}`;
 
 export const patient = (uuid: string) => `${API}/patients/${part(uuid)}`;
+export const unusedVoucher = (uuid: string) => `${patient(uuid)}?state=pre_created`;
 export const profile = (uuid: string) => `${patient(uuid)}/profile`;
 export const alarms = (uuid: string) => `${patient(uuid)}/alarms`;
 export const newsSettings = (uuid: string) => `${patient(uuid)}/news-settings`;

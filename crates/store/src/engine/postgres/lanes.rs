@@ -1,7 +1,8 @@
 //! Which lane an operation runs on: one that has a connection for it.
 //!
-//! All operations wait in one queue for a connection of any lane, so none waits while one is idle, and the pool of a
-//! lane never keeps an operation waiting.
+//! All operations wait in one queue for a connection of any lane, and the pool of a lane never keeps an operation waiting.
+//! Writes of rows that somebody may hold wait in a queue of their own before ([`WritePlaces`]): however many rows are held,
+//! the others find a connection.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,6 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::owners::{Owners, Turn};
 use super::pool::{Counters, Pool};
 use super::rules::Rules;
+use super::write_places::{WritePlace, WritePlaces};
 use crate::engine::counts::{PoolCounts, Waiting};
 use crate::error::{Result, StoreError};
 
@@ -24,6 +26,7 @@ pub(super) struct Lanes {
     free: Mutex<Free>,
     waiting: AtomicUsize,
     owners: Arc<Owners>,
+    writes: WritePlaces,
     rules: Rules,
     counters: Arc<Counters>,
 }
@@ -44,6 +47,7 @@ pub(super) struct Place {
     waited_us: AtomicU64,
     /// Given back after the place is free.
     _permit: OwnedSemaphorePermit,
+    _write: Option<WritePlace>,
     /// Of a write of rows that writes take turns at; given back last.
     _turns: Vec<Turn>,
 }
@@ -59,6 +63,7 @@ impl Lanes {
             free: Mutex::new(Free { of_lanes, turn: 0 }),
             waiting: AtomicUsize::new(0),
             owners: Arc::new(Owners::new(connections)),
+            writes: WritePlaces::new(connections),
             rules,
             counters,
         }
@@ -76,13 +81,19 @@ impl Lanes {
             let _counted = Waiting::begin(&self.waiting);
             turns.push(self.owners.turn(owner).await?);
         }
+        let write = if turns.is_empty() {
+            None
+        } else {
+            let _counted = Waiting::begin(&self.waiting);
+            Some(self.writes.place(turns.iter().any(Turn::is_further)).await?)
+        };
         let (permit, waited) = match self.places.clone().try_acquire_owned() {
             Ok(permit) => (permit, Duration::ZERO),
             Err(_) => self.waited_for().await?,
         };
         let waited_us = AtomicU64::new(waited.as_micros().try_into().unwrap_or(u64::MAX));
         let lane = self.free().take();
-        Ok(Place { lanes: self.clone(), lane, waited_us, _permit: permit, _turns: turns })
+        Ok(Place { lanes: self.clone(), lane, waited_us, _permit: permit, _write: write, _turns: turns })
     }
 
     async fn waited_for(&self) -> Result<(OwnedSemaphorePermit, Duration)> {

@@ -24,6 +24,7 @@ pub(super) struct Turn {
     owners: Arc<Owners>,
     owner: Arc<str>,
     permit: Option<OwnedSemaphorePermit>,
+    is_further: bool,
 }
 
 impl Owners {
@@ -40,10 +41,13 @@ impl Owners {
     pub async fn turn(self: &Arc<Self>, rows_of: &str) -> Result<Turn> {
         let owner: Arc<str> = rows_of.into();
         // Made before the wait, so that a wait that fails leaves no queue behind.
-        let mut turn = Turn { owners: self.clone(), owner: owner.clone(), permit: None };
+        let mut turn = Turn { owners: self.clone(), owner: owner.clone(), permit: None, is_further: false };
         let queue = self.queues().entry(owner).or_insert_with(|| Arc::new(Semaphore::new(self.at_once))).clone();
         match runtime::timeout(LONGEST_QUEUE, queue.acquire_owned()).await {
-            Ok(Ok(permit)) => turn.permit = Some(permit),
+            Ok(Ok(permit)) => {
+                turn.is_further = permit.semaphore().available_permits() + 1 < self.at_once;
+                turn.permit = Some(permit);
+            }
             _ => return Err(StoreError::Unavailable("other writes of the same rows do not end".to_owned())),
         }
         Ok(turn)
@@ -51,6 +55,13 @@ impl Owners {
 
     fn queues(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Semaphore>>> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Turn {
+    /// Returns whether another write of the same rows was under way when this turn began.
+    pub fn is_further(&self) -> bool {
+        self.is_further
     }
 }
 
@@ -81,7 +92,8 @@ mod tests {
     async fn writes_of_one_owner_beyond_two_wait_and_those_of_others_do_not() {
         let owners = Arc::new(Owners::new(16));
         let first = owners.turn("ada").await.unwrap();
-        let _second = owners.turn("ada").await.unwrap();
+        let second = owners.turn("ada").await.unwrap();
+        assert_eq!([first.is_further(), second.is_further()], [false, true]);
         assert!(waits(&owners, "ada").await);
         let _other = owners.turn("grace").await.unwrap();
         drop(first);

@@ -49,12 +49,12 @@ fn the_account_holds_at_least_what_the_rows_take() {
 fn what_does_not_fit_ends_the_reading() {
     for text in bodies() {
         let memory = UploadMemory::new(16 << 10, 16 << 10);
-        let room = memory.enter(0).unwrap();
+        let room = memory.enter(1, 0).unwrap();
         assert_eq!(read(text.as_bytes(), &room).unwrap_err(), BodyError::NoRoom(NoRoom::AtAll), "{text:.60}");
         let memory = UploadMemory::new(1 << 20, 1 << 20);
-        let other = memory.enter(0).unwrap();
+        let other = memory.enter(2, 0).unwrap();
         other.take((1 << 20) - (8 << 10)).unwrap();
-        let room = memory.enter(0).unwrap();
+        let room = memory.enter(1, 0).unwrap();
         assert_eq!(read(text.as_bytes(), &room).unwrap_err(), BodyError::NoRoom(NoRoom::JustNow), "{text:.60}");
     }
 }

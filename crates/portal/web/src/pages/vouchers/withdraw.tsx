@@ -17,11 +17,11 @@ interface WithdrawProps {
 
 export function Withdraw({ code, voucher, onClose, onDone }: WithdrawProps) {
   const withdraw = useAction(async () => {
-    // The list may be old. A patient who has begun meanwhile would be erased with all that was measured.
+    // The list may be old, and a patient begin at any time: the service itself refuses to erase one who has.
     const patients = await get<Patient[]>(paths.vouchers(code));
     const now = patients.find((one) => one.uuid === voucher.uuid);
     if (now && hasBegun(now)) throw new Error("the voucher has been used; the patient is in the list of patients");
-    if (now) await call<Receipt>("DELETE", paths.patient(voucher.uuid));
+    if (now) await call<Receipt>("DELETE", paths.unusedVoucher(voucher.uuid));
     toast("Voucher withdrawn");
     onDone();
     onClose();

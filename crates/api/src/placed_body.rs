@@ -1,7 +1,7 @@
-//! The body of a request, which takes a stranger's place when it is first asked for.
+//! The body of a request, which takes a place when it is first asked for.
 //!
-//! Routes check a credential before they look at the body. So who has proven to be known takes no place, whatever was known
-//! at the head; and one whose route checks none is a stranger, whatever credential the request shows.
+//! Routes check a credential before they look at the body. So who has proven to be known takes the place of an owner, whatever
+//! was known at the head; and one whose route checks none is a stranger, whatever credential the request shows.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,26 +10,25 @@ use axum::body::{Body, Bytes, HttpBody};
 use http_body::{Frame, SizeHint};
 
 use crate::body::rejection::NoPlace;
-use crate::places::bodies::{Bodies, Reading};
+use crate::places::bodies::Reading;
 use crate::proof::Proof;
 
 /// The body.
-pub(crate) struct StrangersBody {
+pub(crate) struct PlacedBody {
     body: Body,
-    bodies: Bodies,
     proof: Proof,
     /// Its place, once it has one.
     reading: Option<Reading>,
 }
 
-impl StrangersBody {
+impl PlacedBody {
     /// Makes a body, whose place lasts as long as the proof.
-    pub(crate) fn new(body: Body, bodies: &Bodies, proof: &Proof) -> Self {
-        StrangersBody { body, bodies: bodies.clone(), proof: proof.clone(), reading: None }
+    pub(crate) fn new(body: Body, proof: &Proof) -> Self {
+        PlacedBody { body, proof: proof.clone(), reading: None }
     }
 }
 
-impl HttpBody for StrangersBody {
+impl HttpBody for PlacedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -37,12 +36,9 @@ impl HttpBody for StrangersBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let StrangersBody { body, bodies, proof, reading } = &mut *self;
-        if proof.is_set() {
-            return Pin::new(body).poll_frame(context);
-        }
+        let PlacedBody { body, proof, reading } = &mut *self;
         if reading.is_none() {
-            *reading = proof.begin_body(bodies);
+            *reading = proof.begin_body();
         }
         let Some(reading) = reading else {
             return Poll::Ready(Some(Err(axum::Error::new(NoPlace::Left))));
