@@ -70,7 +70,7 @@ pub use runtime::{Clock, Random};
 pub mod portal {
     pub use crate::data::portal::{
         BoardEvent, BoardListener, BoardRow, Chart, DayCompliance, Gap, GapReason, LONGEST_SERIES_MS, MOST_DAYS,
-        NewsHistory, PatientDays, Point, SPARK_SLOTS, Series, SeriesColumn, SeriesRequest, Spark, TypeHours,
+        NewsHistory, PatientDays, Point, SERIES_RANGE, SPARK_SLOTS, Series, SeriesColumn, SeriesRequest, Spark, TypeHours,
         channel_name,
     };
     pub use crate::identity::portal::{
