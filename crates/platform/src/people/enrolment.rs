@@ -8,7 +8,7 @@ use store::{
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, Actor, group_entity, patient_entity, user_entity};
-use crate::core::checks::{clean_email, is_blank, note};
+use crate::core::checks::{clean_email, is_blank, note, refuse};
 use crate::core::error::{FieldFaults, PlatformError, Result};
 use crate::core::person::Person;
 use crate::identity::accounts::email_taken;
@@ -77,7 +77,7 @@ impl People {
         if researcher.key_scoped {
             return Err(PlatformError::Forbidden("a key for named groups cannot create groups"));
         }
-        check_group_texts(name, description)?;
+        refuse(group_faults(name, description))?;
         for _ in 0..TRIES {
             let code = self.core.new_group_code();
             let group = Group {
@@ -265,7 +265,8 @@ impl People {
     }
 }
 
-pub(crate) fn check_group_texts(name: &str, description: &str) -> Result<()> {
+/// Returns everything that is wrong of the texts of a group.
+pub fn group_faults(name: &str, description: &str) -> FieldFaults {
     let mut errors = FieldFaults::new();
     if name.chars().all(is_blank) {
         note(&mut errors, "name", "must not be empty");
@@ -276,5 +277,5 @@ pub(crate) fn check_group_texts(name: &str, description: &str) -> Result<()> {
     if description.chars().count() > LONGEST_DESCRIPTION {
         note(&mut errors, "description", "must have at most 10000 characters");
     }
-    if errors.is_empty() { Ok(()) } else { Err(PlatformError::Invalid(errors)) }
+    errors
 }
