@@ -483,3 +483,26 @@ async fn patients_take_their_own_attributes_away_and_can_still_log_in() {
     let rows = study.read(&study.of_group("/patients")).await;
     assert!(rows.as_array().expect("rows").iter().all(|row| row.get("weight").is_none()), "{rows}");
 }
+
+#[tokio::test]
+async fn blanks_that_nobody_sees_are_no_name() {
+    let (study, voucher) = begin().await;
+    for blank in ["\u{feff}", " \u{2003}\t"] {
+        let names = json!({"first_name": blank, "last_name": blank});
+        let login = json!({"email": "ada@example.org", "password": PASSWORD});
+        let of_account = text(&study.story.post("/users/login", login).await.ok()["token"]);
+        for token in [&of_account, &study.grace.users_token] {
+            study.story.ask("PATCH", "/users/me", token, json!({"first_name": "A", "last_name": "B"})).await.ok();
+            let after = study.story.ask("PATCH", "/users/me", token, names.clone()).await.ok();
+            for name in ["first_name", "last_name"] {
+                assert!(after[name] == Value::Null || after[name] == "", "{blank:?}: {after}");
+            }
+        }
+        study.ask("PUT", &study.of_grace("/profile"), json!({"first_name": "A", "last_name": "B"})).await.ok();
+        let after = study.ask("PUT", &study.of_grace("/profile"), names).await.ok();
+        assert_eq!((&after["first_name"], &after["last_name"]), (&Value::Null, &Value::Null), "{blank:?}");
+    }
+    let activation = json!({"code": voucher, "password": PASSWORD, "first_name": "\u{feff}", "country": "\u{feff}"});
+    let activated = study.story.post("/users/activate", activation).await.ok();
+    assert_eq!((&activated["user"]["first_name"], &activated["user"]["country"]), (&Value::Null, &Value::Null));
+}

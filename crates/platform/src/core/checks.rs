@@ -15,6 +15,16 @@ pub(crate) fn is_blank(letter: char) -> bool {
     letter.is_whitespace() || letter == '\u{feff}'
 }
 
+/// Returns whether a text shows nothing.
+pub(crate) fn is_all_blank(text: &str) -> bool {
+    text.chars().all(is_blank)
+}
+
+/// Returns a name; `None` of blanks alone, which are none.
+pub(crate) fn named(text: String) -> Option<String> {
+    Some(text).filter(|text| !is_all_blank(text))
+}
+
 /// Returns a text without blanks around it.
 pub(crate) fn trimmed(text: &str) -> &str {
     text.trim_matches(is_blank)

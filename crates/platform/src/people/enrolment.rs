@@ -8,7 +8,7 @@ use store::{
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, Actor, group_entity, patient_entity, user_entity};
-use crate::core::checks::{clean_email, is_blank, note, refuse};
+use crate::core::checks::{clean_email, is_all_blank, named, note, refuse};
 use crate::core::error::{FieldFaults, PlatformError, Result};
 use crate::core::person::Person;
 use crate::identity::accounts::email_taken;
@@ -191,7 +191,7 @@ impl People {
             return Err(PlatformError::Conflict { code: "voucher_expired", message: "the voucher has expired" });
         }
         // What staff has entered before stays where the patient says nothing: an app sends fields that were left blank.
-        let said = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+        let said = |text: Option<String>| text.and_then(named);
         let known = Person::from_json(&patient.person)?;
         let person = Person {
             first_name: said(new.person.first_name).or(known.first_name),
@@ -268,7 +268,7 @@ impl People {
 /// Returns everything that is wrong of the texts of a group.
 pub fn group_faults(name: &str, description: &str) -> FieldFaults {
     let mut errors = FieldFaults::new();
-    if name.chars().all(is_blank) {
+    if is_all_blank(name) {
         note(&mut errors, "name", "must not be empty");
     }
     if name.chars().count() > LONGEST_NAME {
