@@ -129,10 +129,12 @@ async fn confirm(platform: &Platform, patient: &PatientId) -> Result<(), Failure
     };
     let id = MessageId::new(format!("confirm-{patient}"));
     let message = HealthMessage { id, change, entries: Vec::new(), created_ms: now_ms };
+    let enrolled = platform.core.users().patient(patient).await?.ok_or("a patient is not there")?;
     let activation = Activation {
         uuid: patient.clone(),
         email: None,
         password_hash: String::new(),
+        known: enrolled.person,
         person: "{}".to_owned(),
         now_ms,
     };

@@ -22,6 +22,12 @@ use crate::error::ApiError;
 /// and no text needs one.
 pub(crate) const WITHOUT_NUL: &str = r"^[^\x00]*$";
 
+/// Pattern of a name, which is more than blanks. `\s` lacks one of them, U+0085.
+pub(crate) const NOT_BLANK: &str = r"^[^\x00]*[^\s\x00\x85][^\x00]*$";
+
+/// Pattern of a name in one line: without control characters, and more than blanks.
+pub(crate) const SHORT_LINE: &str = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
+
 /// The fields of a JSON object, taken out one by one.
 pub struct Fields {
     values: Map<String, Value>,
@@ -251,6 +257,8 @@ impl Fields {
         for (at, element) in elements.into_iter().enumerate() {
             let Value::Object(values) = element else {
                 self.note(&format!("{field}.{at}"), "must be an object");
+                // Those behind it keep their places, by which more can be found wrong of them.
+                list.push(read(&mut Fields::of(Map::new())));
                 continue;
             };
             let mut inner = Fields::of(values);
@@ -274,6 +282,19 @@ impl Fields {
         if self.errors.is_empty() { Ok(()) } else { Err(PlatformError::Invalid(self.errors)) }
     }
 
+    /// Invalid when any field was, together with what `judge` finds of the others; it is given what could not be read.
+    pub(crate) fn finish_with(self, judge: impl FnOnce(&FieldFaults) -> FieldFaults) -> Result<(), PlatformError> {
+        // Sound fields are judged by the operation, which has to do it anyway.
+        if self.errors.is_empty() {
+            return Ok(());
+        }
+        let mut found = judge(&self.errors);
+        // What takes the place of an unreadable value can be wrong for reasons that nobody has sent.
+        found.retain(|field, _| !is_unreadable(field, &self.errors));
+        found.extend(self.errors);
+        Err(PlatformError::Invalid(found))
+    }
+
     /// Returns what is wrong of the fields so far, for an operation that refuses it together with what it finds itself.
     pub fn into_faults(self) -> FieldFaults {
         self.errors
@@ -283,6 +304,12 @@ impl Fields {
         self.note(field, message);
         None
     }
+}
+
+/// Returns whether a field, or one that it is inside of, is among those that could not be read.
+fn is_unreadable(field: &str, unreadable: &FieldFaults) -> bool {
+    let outer = field.match_indices('.').map(|(at, _)| &field[..at]);
+    outer.chain([field]).any(|name| unreadable.contains_key(name))
 }
 
 #[cfg(test)]

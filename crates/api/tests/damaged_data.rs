@@ -11,7 +11,7 @@ use platform::PlatformError;
 use serde_json::{Value, json};
 use store::{DamageTarget, PatientId, Role};
 use vitals::derivation::Output;
-use vitals::latest::LatestValues;
+use vitals::measured::Measured;
 
 const DAY: &str = "2025-11-19";
 /// 2025-11-19T00:00Z.
@@ -93,7 +93,7 @@ async fn damaged_latest_values_are_not_shown_until_they_are_computed_again() {
     assert_eq!((&list[0]["unreadable"], &list[0]["latest_values"]["heart_rate"]), (&Value::Null, &json!(70.0)));
     story.get(&of_grace).await.ok();
     let again = health.stored_latest(&uuid).await.expect("values");
-    let newest_ms = |values: LatestValues| values.heart_rate.expect("a heart rate").timestamp_ms;
+    let newest_ms = |values: Measured| values.valid.heart_rate.expect("a heart rate").timestamp_ms;
     assert!(newest_ms(again) > newest_ms(sound), "{again:?}");
 }
 

@@ -129,6 +129,36 @@ async fn what_is_missing_is_named_and_no_partial_sum_is_shown() {
 }
 
 #[tokio::test]
+async fn poor_measurement_is_the_reason_however_long_ago_it_was() {
+    let study = Study::begin().await;
+    let poor_ms = START_MS - 14 * 60 * MINUTE_MS;
+    let poor = |time_ms: i64| json!({"activity": {"timestamp": [time_ms], "bpm": [70], "bpm_q": [1]}});
+    let heart_rate = async || {
+        let news = study.news().await;
+        let missing = news["missing"].as_array().expect("a list");
+        missing.iter().find(|part| part["parameter"] == "heart_rate").cloned().unwrap_or_default()
+    };
+    let named = |reason: &str, age_s: i64| json!({"parameter": "heart_rate", "reason": reason, "age_s": age_s});
+    study.story.sync(&study.patient, poor(poor_ms)).await;
+    assert_eq!(heart_rate().await, named("low_quality", 14 * 3600));
+    let spo2_ms = poor_ms + 13 * 60 * MINUTE_MS;
+    study.story.sync(&study.patient, json!({"activity": {"timestamp": [spo2_ms], "spo2": [97]}})).await;
+    assert_eq!(heart_rate().await, named("low_quality", 14 * 3600), "beyond the twelve hours of an entry");
+    assert_eq!(study.latest_values().await, json!({"spo2": 97.0, "spo2_timestamp": spo2_ms}), "no latest value");
+    // The reason is what was measured last.
+    let valid = |time_ms: i64| json!({"activity": {"timestamp": [time_ms], "bpm": [70], "bpm_q": [4]}});
+    study.story.sync(&study.patient, valid(poor_ms - MINUTE_MS)).await;
+    assert_eq!(heart_rate().await, named("low_quality", 14 * 3600));
+    study.story.sync(&study.patient, valid(poor_ms + MINUTE_MS)).await;
+    assert_eq!(heart_rate().await, named("stale", 14 * 3600 - 60));
+    // What was poor and is good now was never poor: an earlier poor one is looked for again.
+    study.story.sync(&study.patient, poor(poor_ms + 20 * MINUTE_MS)).await;
+    assert_eq!(heart_rate().await, named("low_quality", 14 * 3600 - 20 * 60));
+    study.story.sync(&study.patient, json!({"activity": {"timestamp": [poor_ms + 20 * MINUTE_MS], "bpm": [0]}})).await;
+    assert_eq!(heart_rate().await, named("stale", 14 * 3600 - 60));
+}
+
+#[tokio::test]
 async fn acceleration_says_how_much_the_patient_moved() {
     let study = Study::begin().await;
     let taken_ms = START_MS - MINUTE_MS;

@@ -22,7 +22,7 @@ pub use crate::core::access::{Entrance, Readable, Researcher, SCOPE_MISSING};
 pub use crate::core::audit::Action;
 pub use crate::core::audit_keys::audit_key;
 pub use crate::core::change::Change;
-pub use crate::core::checks::{alternatives, integer_of, unknown_names};
+pub use crate::core::checks::{alternatives, email_faults, integer_of, unknown_names};
 pub use crate::core::error::{FieldFaults, PlatformError, Result};
 pub use crate::core::ids::hex;
 pub use crate::core::person::Person;
@@ -44,14 +44,15 @@ pub use crate::identity::Identity;
 pub use crate::identity::accounts::{NewAccount, NewApiKey, SubscriptionStart};
 pub use crate::identity::health_sessions::{HealthCaller, HealthLogin};
 pub use crate::identity::login::{Credentials, LoginName, Owner, PatientOwner, UsersLogin};
+pub use crate::identity::new_password::new_password_faults;
 pub use crate::identity::oauth;
 pub use crate::identity::security::{LARGEST_SECURITY_PAGE, SecurityActor, SecurityLogPage, SecurityLogQuery};
 pub use crate::identity::signing::{SigningKeyFate, opens_newest};
 pub use crate::identity::tokens::{Cloud, Issued, UsersCaller};
 pub use crate::people::People;
-pub use crate::people::alarms::ALARM_VITALS;
+pub use crate::people::alarms::{ALARM_VITALS, alarm_faults};
 pub use crate::people::bracelets::{BraceletChange, ListedBracelet, NewBracelet};
-pub use crate::people::enrolment::{Enrolled, NewActivation, VoucherCheck};
+pub use crate::people::enrolment::{Enrolled, NewActivation, VoucherCheck, group_faults};
 pub use crate::people::erasure::{Place, Receipt, Remains};
 pub use crate::people::group_settings::{GroupSettings, GroupSettingsChange};
 pub use crate::people::groups::GroupChange;
@@ -74,8 +75,8 @@ pub use runtime::{Clock, Random};
 pub mod portal {
     pub use crate::data::portal::{
         BoardEvent, BoardListener, BoardRow, Chart, DayCompliance, Gap, GapReason, LONGEST_SERIES_MS, MOST_DAYS,
-        NewsHistory, PatientDays, Point, SPARK_SLOTS, Series, SeriesColumn, SeriesRequest, Spark, TypeHours,
-        channel_name,
+        NewsHistory, PatientDays, Point, SERIES_RANGE, SPARK_SLOTS, Series, SeriesColumn, SeriesRequest, Spark,
+        TypeHours, channel_name,
     };
     pub use crate::identity::portal::{
         ApiKeyView, NewPortalLogin, NewTotp, OpenedPortal, PortalCaller, PortalLogin, Presence,

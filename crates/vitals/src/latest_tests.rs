@@ -215,7 +215,7 @@ fn what_was_measured_longer_ago_than_an_evaluation_looks_back_is_stale_and_not_m
     ] {
         let mut entry = NewsEntry::at(time_ms, &measured(age_ms).into(), &SettingsAt::default(), None);
         assert_eq!(entry.part(Parameter::Temperature).availability, first, "{age_ms}");
-        entry.name_forgotten(&measured(age_ms));
+        entry.name_forgotten(&measured(age_ms).into());
         assert_eq!(entry.part(Parameter::Temperature).availability, then, "{age_ms}");
         assert_eq!(entry.part(Parameter::Spo2).availability, Availability::Missing, "never measured");
         assert_eq!(entry.part(Parameter::HeartRate).availability, Availability::Fresh);

@@ -151,16 +151,22 @@ impl NewsEntry {
         &self.parts[position.unwrap_or(0)]
     }
 
-    /// Makes stale what is missing only because it was measured longer ago than an evaluation looks back. `known` are
-    /// the newest valid values of the patient; later ones than T are left alone.
+    /// Names the reason of what is missing only because it was measured longer ago than an evaluation looks back: stale, or
+    /// poor where that was measured last. `known` are the newest measurements of the patient; later ones than T are left alone.
     ///
     /// Entries follow from the rows of twelve hours, so that a late row changes few of them. The newest entry is no
     /// older than any newest value, so when it is read, these say what was ever measured.
-    pub fn name_forgotten(&mut self, known: &LatestValues) {
-        for (part, known) in self.parts.iter_mut().zip(scored(known)) {
-            let forgotten = known.filter(|timed| timed.timestamp_ms <= self.time_ms);
+    pub fn name_forgotten(&mut self, known: &Measured) {
+        let time_ms = self.time_ms;
+        let before = |timed: &Timed| timed.timestamp_ms <= time_ms;
+        for ((part, valid), poor) in self.parts.iter_mut().zip(scored(&known.valid)).zip(scored(&known.poor)) {
+            let (valid, poor) = (valid.filter(before), poor.filter(before));
+            // As within the twelve hours: of one time the valid one counts.
+            let is_poor = poor.map(|poor| poor.timestamp_ms) > valid.map(|valid| valid.timestamp_ms);
+            let (reason, forgotten) =
+                if is_poor { (Availability::LowQuality, poor) } else { (Availability::Stale, valid) };
             if part.availability == Availability::Missing && forgotten.is_some() {
-                (part.availability, part.measured) = (Availability::Stale, forgotten);
+                (part.availability, part.measured) = (reason, forgotten);
             }
         }
     }
@@ -288,9 +294,9 @@ mod tests {
         let mut forgotten = timeline.step(&heart_rate_at(95.0, 12 * 60 * MINUTE_MS + 1), &settings);
         assert_eq!(forgotten.part(Parameter::Spo2).availability, Availability::Missing);
         assert_eq!(forgotten.part(Parameter::BloodPressure).availability, Availability::Missing);
-        let mut known = timeline.known.valid;
-        known.temperature = None;
-        known.nibp_systolic = Some(Timed { value: 120.0, timestamp_ms: forgotten.time_ms + 1 });
+        let mut known = timeline.known;
+        known.valid.temperature = None;
+        known.valid.nibp_systolic = Some(Timed { value: 120.0, timestamp_ms: forgotten.time_ms + 1 });
         forgotten.name_forgotten(&known);
         let spo2 = forgotten.part(Parameter::Spo2);
         assert_eq!((spo2.availability, spo2.score, spo2.measured), (Availability::Stale, None, all_at(0).spo2));

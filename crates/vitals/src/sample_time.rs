@@ -177,30 +177,38 @@ struct Steps {
 }
 
 impl EvenSampling {
-    /// Returns the times of the first `count` samples, µs since 1970. `None` when one does not fit.
+    /// Returns the times of the first `count` samples, µs since 1970. `None` when the first does not fit; those after it that
+    /// do not are as late as can be, so that nobody takes them for times of samples.
     pub fn times_us(&self, count: usize) -> Option<Vec<i64>> {
         // Of a single sample the rate says nothing, however small it is.
         if count <= 1 {
             let first = self.start_ms.rounded_thousandths()?;
             return Some(vec![first; count]);
         }
-        let steps = self.steps()?;
-        let last = i128::from(steps.first_us)
-            .checked_add(i128::from(steps.whole).checked_add(1)?.checked_mul(i128::try_from(count).ok()?)?)?;
-        i64::try_from(last).ok()?;
+        let Some(steps) = self.steps() else { return self.far_apart_us(count) };
         let (mut time_us, mut left) = (steps.first_us, steps.first_left);
         let mut times = Vec::with_capacity(count);
         // What is left is carried along, so that each sample costs an addition and no division of 128 bits.
         for _ in 0..count {
             times.push(time_us);
-            time_us += steps.whole;
+            time_us = time_us.saturating_add(steps.whole);
             left += steps.left;
             if left >= steps.denominator {
                 left -= steps.denominator;
-                time_us += 1;
+                time_us = time_us.saturating_add(1);
             }
         }
         Some(times)
+    }
+
+    /// Returns times whose terms no integer holds: the samples lie decades apart, which a binary float has to the microsecond.
+    fn far_apart_us(&self, count: usize) -> Option<Vec<i64>> {
+        let first_us = self.start_ms.rounded_thousandths()?;
+        let Rate { digits, exponent } = self.rate_hz;
+        let step_us = 1e6 / (digits as f64 * 10_f64.powi(exponent));
+        // An infinite step is after the first sample, and no multiple of it before.
+        let after = |index: usize| ((index as f64 * step_us).round() as i64).saturating_add(first_us);
+        Some((0..count).map(|index| if index == 0 { first_us } else { after(index) }).collect())
     }
 
     /// Returns all terms over one denominator, so that the floor is exact: t = (start + i·step + half) / denominator,
@@ -345,7 +353,10 @@ mod tests {
         let times = sampling("1763600000000.1234567", "33.333333333333336").times_us(2).unwrap();
         assert_eq!(times, [1_763_600_000_000_123, 1_763_600_000_030_123]);
         assert_eq!(sampling("1000.0005", "1e-300").times_us(1).unwrap(), [1_000_001]);
-        assert_eq!(sampling("1000", "1e-300").times_us(2), None);
+        for tiny in ["1e-300", "1e-400", "1.2345678901234567e-15"] {
+            assert_eq!(sampling("1000", tiny).times_us(3).unwrap(), [1_000_000, i64::MAX, i64::MAX], "{tiny}");
+        }
+        assert_eq!(sampling("1000.0000001", "1.0000000000000001e-9").times_us(2).unwrap()[1], 1_000_000_001_000_000);
         assert_eq!(sampling("1000", "0.00001").times_us(2).unwrap(), [1_000_000, 100_001_000_000]);
         assert!(sampling("1000", "25").times_us(0).unwrap().is_empty());
     }

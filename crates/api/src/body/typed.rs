@@ -2,7 +2,7 @@
 
 use axum::extract::{FromRequest, Request};
 use jiff::Timestamp;
-use platform::{Change, alternatives};
+use platform::{Change, FieldFaults, alternatives};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use utoipa::openapi::RefOr;
@@ -72,7 +72,8 @@ macro_rules! body {
 
 pub(crate) use body;
 
-/// A body whose fields are valid each for itself; otherwise 422 with everything that is wrong.
+/// A body whose fields are valid each for itself; otherwise 422 with everything that is wrong. For a body of which no operation
+/// finds more wrong: of others a client would hear one half first and the other half after it.
 pub(crate) struct Valid<T>(pub T);
 
 /// A body with what is wrong of its fields so far, for a handler or an operation that finds more.
@@ -81,6 +82,20 @@ pub(crate) struct Sent<T> {
     pub body: T,
     /// Holds what is wrong.
     pub faults: Fields,
+}
+
+impl<T> Sent<T> {
+    /// Returns what a sound body asks for; otherwise 422 with what could not be read and what `judge` finds of the rest.
+    /// `judge` is given what could not be read.
+    pub(crate) fn judged<V>(
+        self,
+        convert: impl FnOnce(T) -> V,
+        judge: impl FnOnce(&V, &FieldFaults) -> FieldFaults,
+    ) -> Result<V, ApiError> {
+        let value = convert(self.body);
+        self.faults.finish_with(|unreadable| judge(&value, unreadable))?;
+        Ok(value)
+    }
 }
 
 impl<S: Send + Sync, T: Body> FromRequest<S> for Sent<T> {

@@ -2,13 +2,13 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use platform::ALARM_VITALS;
+use platform::{ALARM_VITALS, alarm_faults};
 use serde::Serialize;
 use store::Alarm;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::body::typed::{Valid, body};
+use crate::body::typed::{Sent, body};
 use crate::choices::one_of;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
@@ -100,9 +100,10 @@ async fn change(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(PathPatient(uuid)): Path<PathPatient>,
-    Valid(AlarmsBody { alarms }): Valid<AlarmsBody>,
+    sent: Sent<AlarmsBody>,
 ) -> Result<Json<AlarmsBody>> {
     // The whole list and no single alarm: clients cannot leave one behind that they did not see.
-    let alarms = alarms.into_iter().map(Alarm::from).collect();
+    let alarms_of = |body: AlarmsBody| body.alarms.into_iter().map(Alarm::from).collect::<Vec<_>>();
+    let alarms = sent.judged(alarms_of, |alarms, unreadable| alarm_faults(alarms, unreadable))?;
     Ok(Json(state.platform.people.set_alarms(&researcher, &uuid, alarms).await?.into()))
 }

@@ -9,7 +9,7 @@ use store::{Bracelet, SerialNumber};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::body::typed::{Valid, body};
+use crate::body::typed::{Sent, body};
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
@@ -57,6 +57,19 @@ body! {
         #[schema(min_length = 1, max_length = 100, extensions(("x-pattern" = json!(ONE_LINE))))]
         #[schema(value_type = Option<String>)]
         firmware_version: Change<String>,
+    }
+}
+
+impl From<BraceletRegistration> for NewBracelet {
+    fn from(sent: BraceletRegistration) -> Self {
+        let BraceletRegistration { serial_number, device_type, firmware_version } = sent;
+        NewBracelet { serial_number: SerialNumber::new(serial_number), device_type, firmware_version }
+    }
+}
+
+impl From<BraceletAttributes> for BraceletChange {
+    fn from(BraceletAttributes { device_type, firmware_version }: BraceletAttributes) -> Self {
+        BraceletChange { device_type, firmware_version }
     }
 }
 
@@ -155,9 +168,9 @@ async fn list(
 async fn register(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Valid(BraceletRegistration { serial_number, device_type, firmware_version }): Valid<BraceletRegistration>,
+    sent: Sent<BraceletRegistration>,
 ) -> Result<Json<BraceletBody>> {
-    let new = NewBracelet { serial_number: SerialNumber::new(serial_number), device_type, firmware_version };
+    let new = sent.judged(NewBracelet::from, |new, _| new.faults())?;
     Ok(Json(state.platform.people.register_bracelet(&researcher, new).await?.into()))
 }
 
@@ -172,9 +185,9 @@ async fn change(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(serial): Path<SerialNumber>,
-    Valid(BraceletAttributes { device_type, firmware_version }): Valid<BraceletAttributes>,
+    sent: Sent<BraceletAttributes>,
 ) -> Result<Json<BraceletBody>> {
-    let change = BraceletChange { device_type, firmware_version };
+    let change = sent.judged(BraceletChange::from, |change, _| change.faults())?;
     Ok(Json(state.platform.people.change_bracelet(&researcher, &serial, change).await?.into()))
 }
 

@@ -12,7 +12,7 @@ use utoipa::openapi::schema::{KnownFormat, Object, ObjectBuilder, SchemaFormat, 
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::body::typed::{Valid, body};
+use crate::body::typed::{Sent, body};
 use crate::choices::one_of_data_types;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
@@ -67,6 +67,13 @@ body! {
     }
 }
 
+impl From<StudySettingsChange> for GroupSettingsChange {
+    fn from(sent: StudySettingsChange) -> Self {
+        let StudySettingsChange { activity_goal_steps, max_heart_rate_rule, retention } = sent;
+        GroupSettingsChange { activity_goal_steps, max_heart_rate_rule, retention }
+    }
+}
+
 /// Returns an object of days by data type.
 fn retention() -> Object {
     // Null is as good as left out, since what is named takes the place of everything.
@@ -108,8 +115,8 @@ async fn change(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(group_code): Path<GroupCode>,
-    Valid(StudySettingsChange { activity_goal_steps, max_heart_rate_rule, retention }): Valid<StudySettingsChange>,
+    sent: Sent<StudySettingsChange>,
 ) -> Result<Json<GroupSettingsBody>> {
-    let change = GroupSettingsChange { activity_goal_steps, max_heart_rate_rule, retention };
+    let change = sent.judged(GroupSettingsChange::from, |change, _| change.faults())?;
     Ok(Json(state.platform.people.change_group_settings(&researcher, &group_code, change).await?.into()))
 }

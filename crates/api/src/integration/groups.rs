@@ -3,13 +3,14 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use platform::{Change, GroupChange};
+use platform::{Change, GroupChange, group_faults};
 use serde::Serialize;
 use store::{Group, GroupCode};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::body::typed::{Valid, body};
+use crate::body::NOT_BLANK;
+use crate::body::typed::{Sent, body};
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
 use crate::path_uuid::PathPatient;
@@ -19,9 +20,6 @@ use crate::state::ApiState;
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(change, delete)).routes(routes!(attach, detach))
 }
-
-/// Pattern of a name, which is more than blanks. `\s` lacks one of them, U+0085.
-const NOT_BLANK: &str = r"^[^\x00]*[^\s\x00\x85][^\x00]*$";
 
 body! { of the specification:
     /// A study to create.
@@ -107,8 +105,10 @@ async fn list(State(state): State<ApiState>, ResearcherCall(researcher): Researc
 async fn create(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
-    Valid(NewStudy { name, description }): Valid<NewStudy>,
+    sent: Sent<NewStudy>,
 ) -> Result<Json<Study>> {
+    let NewStudy { name, description } =
+        sent.judged(|study| study, |study, _| group_faults(&study.name, &study.description))?;
     // 200 and not 201: the specification shows the created study as an ordinary answer.
     Ok(Json(state.platform.people.create_group(&researcher, &name, &description).await?.into()))
 }
@@ -124,9 +124,10 @@ async fn change(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(group_code): Path<GroupCode>,
-    Valid(StudyChange { name, description }): Valid<StudyChange>,
+    sent: Sent<StudyChange>,
 ) -> Result<Json<Study>> {
-    let change = GroupChange { name, description };
+    let change_of = |StudyChange { name, description }| GroupChange { name, description };
+    let change = sent.judged(change_of, |change, _| change.faults())?;
     Ok(Json(state.platform.people.change_group(&researcher, &group_code, change).await?.into()))
 }
 

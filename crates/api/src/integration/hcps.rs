@@ -3,12 +3,13 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use platform::email_faults;
 use serde::Serialize;
 use store::{AccountId, GroupCode, Member};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::body::typed::{Valid, body};
+use crate::body::typed::{Sent, body};
 use crate::choices::RoleName;
 use crate::error::{ErrorBody, Result};
 use crate::extract::ResearcherCall;
@@ -79,8 +80,9 @@ async fn add(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(group_code): Path<GroupCode>,
-    Valid(NewMember { email }): Valid<NewMember>,
+    sent: Sent<NewMember>,
 ) -> Result<Json<HcpBody>> {
+    let email = sent.judged(|member| member.email, |email, _| email_faults(email))?;
     // The account has to exist: an invitation would send mail to addresses that nobody has checked.
     Ok(Json(state.platform.people.add_hcp(&researcher, &group_code, &email).await?.into()))
 }

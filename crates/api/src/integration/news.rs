@@ -10,7 +10,7 @@ use utoipa_axum::routes;
 use vitals::news_timeline::{Assumed, EntryPart, SettingsAt};
 use vitals::news2::{Availability, Parameter};
 
-use crate::body::typed::{Valid, body};
+use crate::body::typed::{Sent, body};
 use crate::choices::MissingReasonName;
 use crate::error::{ApiError, ErrorBody, Result};
 use crate::extract::ResearcherCall;
@@ -270,9 +270,13 @@ async fn change_settings(
     State(state): State<ApiState>,
     ResearcherCall(researcher): ResearcherCall,
     Path(PathPatient(uuid)): Path<PathPatient>,
-    Valid(NewsSettings { spo2_scale, oxygen, consciousness }): Valid<NewsSettings>,
+    sent: Sent<NewsSettings>,
 ) -> Result<Json<SettingsBody>> {
     // A setting holds from now on and never for the past, so that scores that staff has acted upon stay as they were.
-    let change = NewsSettingsChange { spo2_scale, oxygen, consciousness };
+    let change_of = |sent: NewsSettings| {
+        let NewsSettings { spo2_scale, oxygen, consciousness } = sent;
+        NewsSettingsChange { spo2_scale, oxygen, consciousness }
+    };
+    let change = sent.judged(change_of, |change, _| change.faults())?;
     Ok(Json(state.platform.people.change_news_settings(&researcher, &uuid, &change).await?.into()))
 }

@@ -3,13 +3,14 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use platform::new_password_faults;
 use serde::Serialize;
 use store::Account;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::caller::{OwnCall, PortalCall};
-use crate::body::typed::{Valid, body};
+use crate::body::typed::{Sent, body};
 use crate::choices::RoleName;
 use crate::client_address::ClientAddress;
 use crate::error::{ErrorBody, Result};
@@ -95,8 +96,10 @@ async fn change_password(
     State(state): State<ApiState>,
     address: ClientAddress,
     OwnCall(caller): OwnCall,
-    Valid(PortalPasswordChange { current, new }): Valid<PortalPasswordChange>,
+    sent: Sent<PortalPasswordChange>,
 ) -> Result<StatusCode> {
+    let PortalPasswordChange { current, new } =
+        sent.judged(|change| change, |change, _| new_password_faults("new", &change.new))?;
     state.platform.identity.change_portal_password(&caller, &current, &new, &address.text()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

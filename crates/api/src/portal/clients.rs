@@ -6,11 +6,13 @@ use axum::http::StatusCode;
 use platform::oauth::{NewOauthClient, OauthClientView};
 use serde::Serialize;
 use store::ClientId;
+use utoipa::openapi::schema::{Array, ArrayBuilder, ObjectBuilder, Type};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::caller::PortalCall;
-use crate::body::typed::{Valid, body};
+use crate::body::SHORT_LINE;
+use crate::body::typed::{Sent, body};
 use crate::error::{ErrorBody, Result};
 use crate::state::ApiState;
 use crate::times::iso_ms;
@@ -18,6 +20,41 @@ use crate::times::iso_ms;
 /// Returns the routes.
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(remove))
+}
+
+/// A name that nothing takes for a number or for letters of other alphabets.
+macro_rules! host {
+    () => {
+        r"([A-Za-z0-9]+(-[A-Za-z0-9]+)*\.)*[A-Za-z]+"
+    };
+}
+
+/// A port, and path and query. Without what some parsers take for the end of another part.
+macro_rules! rest {
+    () => {
+        r"(:[0-9]{1,4})?([/?][!$%&()+./0-9=?A-Z_a-z~-]*)?$"
+    };
+}
+
+/// Pattern of addresses of pages: the usual ones, since no pattern says what a parser takes.
+const PAGE_ADDRESS: &str = concat!("^https://", host!(), rest!());
+
+/// Pattern of addresses that an application is answered at, again of the usual ones: https, http on the loopback interface, or
+/// a scheme that is a reversed domain.
+const REDIRECT_ADDRESS: &str = concat!(
+    "^(https://",
+    host!(),
+    r"|http://(localhost|127\.0\.0\.1|\[::1\])|[a-z][a-z0-9+-]*\.[a-z0-9+.-]*[a-z0-9]:/)",
+    rest!()
+);
+
+/// Returns a list of addresses.
+fn redirect_uris() -> Array {
+    let address = ObjectBuilder::new().schema_type(Type::String).pattern(Some(REDIRECT_ADDRESS)).max_length(Some(2000));
+    let meaning = "Addresses that codes may be sent to: https, http on the loopback interface, or a scheme of the application \
+        such as `org.example.diary:/back`.";
+    let list = ArrayBuilder::new().items(address).min_items(Some(1)).max_items(Some(20));
+    list.description(Some(meaning)).build()
 }
 
 /// An OAuth client.
@@ -80,16 +117,24 @@ body! {
     #[schema(as = OauthClientRequest)]
     struct NewClient {
         /// Name that patients are shown.
-        #[schema(min_length = 1, max_length = 100)]
+        #[schema(min_length = 1, max_length = 100, extensions(("x-pattern" = json!(SHORT_LINE))))]
         name: String,
-        /// Addresses that codes may be sent to.
         // The operation says what is wrong with having none.
-        #[schema(value_type = Vec<String>)]
+        #[schema(schema_with = redirect_uris)]
         redirect_uris: Option<Vec<String>>,
         /// Address of the privacy policy that patients are shown.
+        #[schema(max_length = 2000, extensions(("x-pattern" = json!(PAGE_ADDRESS))))]
         privacy_policy_url: String,
         /// True when it cannot keep a secret, such as an app on a phone.
         public: Option<bool>,
+    }
+}
+
+impl From<NewClient> for NewOauthClient {
+    fn from(sent: NewClient) -> Self {
+        let NewClient { name, redirect_uris, privacy_policy_url, public } = sent;
+        let (redirect_uris, public) = (redirect_uris.unwrap_or_default(), public.unwrap_or(false));
+        NewOauthClient { name, redirect_uris, privacy_policy_url, public }
     }
 }
 
@@ -109,10 +154,9 @@ async fn list(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> 
 async fn create(
     State(state): State<ApiState>,
     PortalCall(caller): PortalCall,
-    Valid(NewClient { name, redirect_uris, privacy_policy_url, public }): Valid<NewClient>,
+    sent: Sent<NewClient>,
 ) -> Result<(StatusCode, Json<NewClientBody>)> {
-    let (redirect_uris, public) = (redirect_uris.unwrap_or_default(), public.unwrap_or(false));
-    let new = NewOauthClient { name, redirect_uris, privacy_policy_url, public };
+    let new = sent.judged(NewOauthClient::from, |new, _| new.faults())?;
     let (view, client_secret) = state.platform.identity.create_portal_client(&caller, new).await?;
     Ok((StatusCode::CREATED, Json(NewClientBody { client: view.into(), client_secret })))
 }

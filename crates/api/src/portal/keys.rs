@@ -12,7 +12,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::caller::PortalCall;
-use crate::body::typed::{Valid, body};
+use crate::body::SHORT_LINE;
+use crate::body::typed::{Sent, body};
 use crate::error::{ErrorBody, Result};
 use crate::state::ApiState;
 use crate::times::iso_ms;
@@ -89,13 +90,20 @@ body! {
     #[schema(as = ApiKeyRequest)]
     struct NewKey {
         /// Name that distinguishes the key from others.
-        #[schema(min_length = 1, max_length = 100)]
+        #[schema(min_length = 1, max_length = 100, extensions(("x-pattern" = json!(SHORT_LINE))))]
         name: String,
         /// Codes of studies that its owner is a member of; all of them without it.
         groups: Option<Vec<String>>,
         /// ISO 8601 with a zone.
         #[schema(value_type = Option<String>, format = DateTime)]
         expires_at: Option<Timestamp>,
+    }
+}
+
+impl From<NewKey> for NewApiKey {
+    fn from(NewKey { name, groups, expires_at }: NewKey) -> Self {
+        let groups = groups.unwrap_or_default().into_iter().map(GroupCode::new).collect();
+        NewApiKey { name: Some(name), expires_ms: expires_at.map(Timestamp::as_millisecond), groups }
     }
 }
 
@@ -115,10 +123,9 @@ async fn list(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> 
 async fn create(
     State(state): State<ApiState>,
     PortalCall(caller): PortalCall,
-    Valid(NewKey { name, groups, expires_at }): Valid<NewKey>,
+    sent: Sent<NewKey>,
 ) -> Result<(StatusCode, Json<NewKeyBody>)> {
-    let groups = groups.unwrap_or_default().into_iter().map(GroupCode::new).collect();
-    let new = NewApiKey { name: Some(name), expires_ms: expires_at.map(Timestamp::as_millisecond), groups };
+    let new = sent.judged(NewApiKey::from, |new, _| state.platform.identity.portal_key_faults(new))?;
     let (view, key) = state.platform.identity.create_portal_key(&caller, new).await?;
     Ok((StatusCode::CREATED, Json(NewKeyBody { key_of: view.into(), key })))
 }

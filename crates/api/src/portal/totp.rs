@@ -54,7 +54,8 @@ body! {
     /// A code of the app.
     #[schema(example = json!({"code": "287082"}))]
     struct TotpCode {
-        /// Six digits.
+        /// Six digits; a blank between two groups is skipped.
+        #[schema(min_length = 6, max_length = 7, pattern = "^[0-9]{3} ?[0-9]{3}$")]
         code: String,
     }
 }

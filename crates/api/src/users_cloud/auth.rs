@@ -3,11 +3,12 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use platform::new_password_faults;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::login::UsersLoginBody;
-use crate::body::typed::{Valid, body};
+use crate::body::typed::{Sent, body};
 use crate::client_address::ClientAddress;
 use crate::error::{ErrorBody, Result};
 use crate::extract::{BearerToken, PasswordCall};
@@ -86,8 +87,10 @@ async fn change_password(
     State(state): State<ApiState>,
     address: ClientAddress,
     PasswordCall(caller): PasswordCall,
-    Valid(PasswordChange { password, new_password }): Valid<PasswordChange>,
+    sent: Sent<PasswordChange>,
 ) -> Result<Json<UsersLoginBody>> {
+    let PasswordChange { password, new_password } =
+        sent.judged(|change| change, |change, _| new_password_faults("new_password", &change.new_password))?;
     // The old password is asked for although there is a token: a phone that lies open must not be enough.
     let login = state.platform.identity.change_password(&caller, &password, &new_password, &address.text()).await?;
     Ok(Json(login.into()))

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use platform::{Credentials, LoginName, Owner, PatientOwner, UsersLogin};
+use platform::{Credentials, LoginName, Owner, PatientOwner, UsersLogin, new_password_faults};
 use serde::Serialize;
 use store::{Gender, UserRole};
 use utoipa_axum::router::OpenApiRouter;
@@ -228,7 +228,9 @@ async fn login(
             LoginName::Email(String::new())
         }
     };
-    faults.finish()?;
+    faults.finish_with(|_| {
+        new_password.as_deref().map(|new| new_password_faults("new_password", new)).unwrap_or_default()
+    })?;
     // The address is that of the client and not of a proxy, since it shares a count with all who guess from it.
     let (credentials, address) = (Credentials { name, password }, address.text());
     let login = match new_password {

@@ -102,6 +102,63 @@ async fn clients_name_addresses_that_can_be_answered() {
     assert_eq!(root.get(&story, "/portal/api/clients").await.ok().as_array().map(Vec::len), count);
 }
 
+/// Names of the fields that the document has of a body.
+fn documented(schema: &str) -> Vec<String> {
+    let document: Value = serde_json::from_str(include_str!("../../../../docs/openapi.json")).expect("JSON");
+    let properties = document["components"]["schemas"][schema]["properties"].as_object().expect("fields").clone();
+    properties.into_iter().map(|(name, _)| name).collect()
+}
+
+#[tokio::test]
+async fn faults_of_a_form_come_at_once_under_the_names_of_its_fields() {
+    let story = Story::begin().await;
+    let (root, _) = Browser::of(&story, "root@example.org", Role::Admin).await;
+    for (method, path, schema, body, wrong) in [
+        (
+            "POST",
+            "/portal/api/clients",
+            "OauthClientRequest",
+            json!({"name": "\u{feff}", "redirect_uris": [], "privacy_policy_url": "", "public": "yes"}),
+            vec!["name", "privacy_policy_url", "public", "redirect_uris"],
+        ),
+        (
+            "POST",
+            "/portal/api/clients",
+            "OauthClientRequest",
+            json!({"name": 7, "redirect_uris": ["/back"], "privacy_policy_url": "http://diary.example"}),
+            vec!["name", "privacy_policy_url", "redirect_uris"],
+        ),
+        (
+            "POST",
+            "/portal/api/clients",
+            "OauthClientRequest",
+            json!({}),
+            vec!["name", "privacy_policy_url", "redirect_uris"],
+        ),
+        (
+            "POST",
+            "/portal/api/keys",
+            "ApiKeyRequest",
+            json!({"name": " ", "groups": 7, "expires_at": "2025-11-20T00:00:00Z"}),
+            vec!["expires_at", "groups", "name"],
+        ),
+        ("POST", "/portal/api/keys", "ApiKeyRequest", json!({"name": "\u{feff}"}), vec!["name"]),
+        (
+            "PUT",
+            "/portal/api/account/password",
+            "PortalPasswordChange",
+            json!({"current": 7, "new": "short"}),
+            vec!["current", "new"],
+        ),
+        ("PUT", "/portal/api/totp", "TotpCode", json!({"code": "12345"}), vec!["code"]),
+    ] {
+        let refused = root.ask(&story, method, path, body.clone()).await;
+        assert_eq!(wrong_fields(&refused), wrong, "{method} {path} {body}");
+        let fields = documented(schema);
+        assert!(wrong.iter().all(|name| fields.contains(&(*name).to_owned())), "{wrong:?} of {fields:?}");
+    }
+}
+
 #[tokio::test]
 async fn heat_map_of_a_study_is_of_ninety_two_days_at_most() {
     let story = Story::begin().await;

@@ -156,6 +156,95 @@ async fn fields_of_the_wrong_kind_are_named_on_every_route() {
     assert_eq!(state(&study, &voucher).await, before);
 }
 
+#[tokio::test]
+async fn unreadable_field_and_value_that_is_not_valid_come_in_one_answer() {
+    let (study, voucher) = begin().await;
+    let before = state(&study, &voucher).await;
+    let alarms = |alarms: Value| ("PUT", study.of_grace("/alarms"), json!({ "alarms": alarms }));
+    let (users_token, key) = (&study.grace.users_token, &study.key);
+    for ((method, path, body), wrong) in [
+        (("POST", "/v1/groups".to_owned(), json!({"name": " ", "description": 7})), vec!["description", "name"]),
+        (("POST", "/v1/groups".to_owned(), json!({"description": "d".repeat(10_001)})), vec!["description", "name"]),
+        (("PATCH", study.of_group(""), json!({"name": null, "description": 7})), vec!["description", "name"]),
+        (("PATCH", study.of_group(""), json!({"descriptions": "", "name": ""})), vec!["descriptions", "name"]),
+        // What is missing is not asked for where something is there that could not be read.
+        (("PATCH", study.of_group(""), json!({"description": 7})), vec!["description"]),
+        (
+            (
+                "PUT",
+                study.of_group("/settings"),
+                json!({"activity_goal_steps": "x", "max_heart_rate_rule": "y",
+                "retention": {"mood": 1}}),
+            ),
+            vec!["activity_goal_steps", "max_heart_rate_rule", "retention.mood"],
+        ),
+        (("PUT", study.of_group("/settings"), json!({"retention": 7})), vec!["retention"]),
+        (("POST", study.of_group("/hcps"), json!({"email": "nobody", "role": "hcp"})), vec!["email", "role"]),
+        (
+            ("PATCH", study.of_grace(""), json!({"external_patient_id": 7, "customer_tag": "x"})),
+            vec!["customer_tag", "external_patient_id"],
+        ),
+        (("PUT", study.of_grace("/profile"), json!({"weight": "x", "height": 1})), vec!["height", "weight"]),
+        (
+            alarms(json!([{"vital": "spo2", "below": "x"}, {"vital": "mood", "below": 1}])),
+            vec!["alarms.0.below", "alarms.1.vital"],
+        ),
+        (alarms(json!([{"vital": "spo2", "above": "x", "for_s": -1}])), vec!["alarms.0.above", "alarms.0.for_s"]),
+        (alarms(json!([7, {"vital": "mood", "below": 1}])), vec!["alarms.0", "alarms.1.vital"]),
+        (alarms(json!([{"below": 1}, {"vital": "spo2"}])), vec!["alarms.0.vital", "alarms.1.below"]),
+        (
+            ("PUT", study.of_grace("/news-settings"), json!({"spo2_scale": 3, "oxygen": "x"})),
+            vec!["oxygen", "spo2_scale"],
+        ),
+        (("PUT", study.of_grace("/news-settings"), json!({"oxygen": "x"})), vec!["oxygen"]),
+        (
+            ("POST", "/v1/bracelets".to_owned(), json!({"serial_number": " ", "firmware_version": 7})),
+            vec!["device_type", "firmware_version", "serial_number"],
+        ),
+        (
+            ("PATCH", "/v1/bracelets/PB-1".to_owned(), json!({"device_type": null, "firmware_version": 7})),
+            vec!["device_type", "firmware_version"],
+        ),
+        (
+            ("POST", format!("/v1/create-export/{}", study.grace.uuid), json!({"types": ["mood"], "format": 7})),
+            vec!["client_date_from", "client_date_to", "format", "types"],
+        ),
+    ] {
+        let refused = study.story.ask(method, &format!("/integration{path}"), key, body.clone()).await;
+        assert_eq!(wrong_fields(&refused), wrong, "{method} {path} {body}");
+        let faults = refused.body["errors"].as_object().expect("faults");
+        assert!(faults.values().all(|faults| faults.as_array().is_some_and(|faults| faults.len() == 1)), "{refused:?}");
+    }
+    for (method, path, token, body, wrong) in [
+        (
+            "POST",
+            "/users/activate",
+            "",
+            json!({"code": voucher, "password": "x", "height": "y"}),
+            ["height", "password"],
+        ),
+        (
+            "POST",
+            "/users/login",
+            "",
+            json!({"code": "x", "password": 7, "new_password": "x"}),
+            ["new_password", "password"],
+        ),
+        ("PATCH", "/users/me", users_token, json!({"first_name": 7, "weight": 0}), ["first_name", "weight"]),
+        (
+            "POST",
+            "/users/auth/password",
+            users_token,
+            json!({"password": 7, "new_password": "short"}),
+            ["new_password", "password"],
+        ),
+    ] {
+        let refused = study.story.ask(method, path, token, body.clone()).await;
+        assert_eq!(wrong_fields(&refused), wrong, "{method} {path} {body}");
+    }
+    assert_eq!(state(&study, &voucher).await, before);
+}
+
 /// Returns whether the document lets the body of a route have fields that it does not name.
 fn takes_other_fields(document: &Value, route: &Route) -> bool {
     let path = route.path.split('?').next().unwrap_or_default();
@@ -393,4 +482,27 @@ async fn patients_take_their_own_attributes_away_and_can_still_log_in() {
     assert_eq!(activated["user"]["first_name"], Value::Null);
     let rows = study.read(&study.of_group("/patients")).await;
     assert!(rows.as_array().expect("rows").iter().all(|row| row.get("weight").is_none()), "{rows}");
+}
+
+#[tokio::test]
+async fn blanks_that_nobody_sees_are_no_name() {
+    let (study, voucher) = begin().await;
+    for blank in ["\u{feff}", " \u{2003}\t"] {
+        let names = json!({"first_name": blank, "last_name": blank});
+        let login = json!({"email": "ada@example.org", "password": PASSWORD});
+        let of_account = text(&study.story.post("/users/login", login).await.ok()["token"]);
+        for token in [&of_account, &study.grace.users_token] {
+            study.story.ask("PATCH", "/users/me", token, json!({"first_name": "A", "last_name": "B"})).await.ok();
+            let after = study.story.ask("PATCH", "/users/me", token, names.clone()).await.ok();
+            for name in ["first_name", "last_name"] {
+                assert!(after[name] == Value::Null || after[name] == "", "{blank:?}: {after}");
+            }
+        }
+        study.ask("PUT", &study.of_grace("/profile"), json!({"first_name": "A", "last_name": "B"})).await.ok();
+        let after = study.ask("PUT", &study.of_grace("/profile"), names).await.ok();
+        assert_eq!((&after["first_name"], &after["last_name"]), (&Value::Null, &Value::Null), "{blank:?}");
+    }
+    let activation = json!({"code": voucher, "password": PASSWORD, "first_name": "\u{feff}", "country": "\u{feff}"});
+    let activated = study.story.post("/users/activate", activation).await.ok();
+    assert_eq!((&activated["user"]["first_name"], &activated["user"]["country"]), (&Value::Null, &Value::Null));
 }

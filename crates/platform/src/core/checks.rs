@@ -15,6 +15,27 @@ pub(crate) fn is_blank(letter: char) -> bool {
     letter.is_whitespace() || letter == '\u{feff}'
 }
 
+/// Returns whether a text shows nothing.
+pub(crate) fn is_all_blank(text: &str) -> bool {
+    text.chars().all(is_blank)
+}
+
+/// Returns a name; `None` of blanks alone, which are none.
+pub(crate) fn named(text: String) -> Option<String> {
+    Some(text).filter(|text| !is_all_blank(text))
+}
+
+/// Returns a text without blanks around it.
+pub(crate) fn trimmed(text: &str) -> &str {
+    text.trim_matches(is_blank)
+}
+
+/// Returns whether a text is a line that shows something: with so many characters at most besides blanks around it.
+pub(crate) fn is_short_line(text: &str, longest: usize) -> bool {
+    let text = trimmed(text);
+    (1..=longest).contains(&text.chars().count()) && !text.chars().any(char::is_control)
+}
+
 /// Returns an e-mail as it is stored and looked up: trimmed, in lower case. Invalid when it cannot be one.
 pub(crate) fn clean_email(email: &str) -> Result<String> {
     let email = email.trim();
@@ -30,6 +51,19 @@ pub(crate) fn clean_email(email: &str) -> Result<String> {
         return Err(PlatformError::invalid("email", "must be an e-mail address"));
     }
     Ok(clean)
+}
+
+/// Returns what is wrong of an e-mail, as of the field `email`.
+pub fn email_faults(email: &str) -> FieldFaults {
+    faults_of(clean_email(email))
+}
+
+/// Returns what a check has found wrong.
+pub(crate) fn faults_of<T>(checked: Result<T>) -> FieldFaults {
+    match checked {
+        Err(PlatformError::Invalid(faults)) => faults,
+        _ => FieldFaults::new(),
+    }
 }
 
 /// Returns the integer that a JSON value is. A fraction of zeros is none, as JSON Schema has it: some languages write 1 as 1.0.
@@ -57,6 +91,11 @@ pub fn unknown_names<'name>(unknown: &[&str], known: impl IntoIterator<Item = &'
 /// Notes what is not valid of a field.
 pub(crate) fn note(errors: &mut FieldFaults, field: &str, message: &str) {
     errors.entry(field.to_owned()).or_default().push(message.to_owned());
+}
+
+/// Invalid when anything was found wrong.
+pub(crate) fn refuse(faults: FieldFaults) -> Result<()> {
+    if faults.is_empty() { Ok(()) } else { Err(PlatformError::Invalid(faults)) }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use store::StoreError;
 
-use crate::core::checks::note;
+use crate::core::checks::{named, note};
 use crate::core::error::{FieldFaults, PlatformError, Result};
 
 /// The longest text that an attribute holds, in characters.
@@ -80,7 +80,7 @@ impl Person {
         ];
         for (known, new) in texts {
             if let Some(new) = new {
-                *known = Some(new.clone()).filter(|text| !text.trim().is_empty());
+                *known = named(new.clone());
             }
         }
         // An agreement is no text, of which an empty one would take it away.
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn an_empty_text_takes_an_attribute_away_and_an_agreement_stays() {
-        for blank in ["", " ", "\t\n"] {
+        for blank in ["", " ", "\t\n", "\u{feff}", "\u{2003}\u{a0}"] {
             let blank = || Some(blank.to_owned());
             let change = Person {
                 first_name: blank(),

@@ -41,7 +41,9 @@ fn age_s(read_ms: i64, time_ms: i64) -> i64 {
 impl Data {
     /// Latest values of patients with their NEWS scores; those without any value are left out.
     pub async fn latest_values(&self, patients: &Readable<Vec<PatientId>>) -> Result<HashMap<PatientId, LatestValues>> {
-        Ok(self.core.health().latest_of_patients(patients.uuids().to_vec()).await?)
+        let found = self.core.health().latest_of_patients(patients.uuids().to_vec()).await?;
+        let valid = found.into_iter().map(|(patient, measured)| (patient, measured.valid));
+        Ok(valid.filter(|(_, values)| !values.is_empty()).collect())
     }
 
     /// Returns the newest NEWS entry of a patient; `None` when nothing has been scored yet.
@@ -49,7 +51,7 @@ impl Data {
         let readable = self.core.readable_patient(researcher, patient).await?;
         let Some(mut entry) = self.core.health().newest_news(patient).await? else { return Ok(None) };
         let known = self.core.health().latest_of_patients(vec![patient.to_owned()]).await?.remove(patient);
-        // An entry looks back a limited time; the newest values say what was ever measured, however long ago.
+        // An entry looks back a limited time; the newest measurements say what was ever measured, however long ago.
         entry.name_forgotten(&known.unwrap_or_default());
         let movement_level = self.movement_at(&readable, entry.time_ms).await?;
         Ok(Some(NewsReading { entry, read_ms: self.core.now_ms(), movement_level }))

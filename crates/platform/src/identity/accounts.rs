@@ -8,8 +8,9 @@ use store::{
     RoleChange, SecurityEventType, StoreError,
 };
 
-use crate::core::checks::clean_email;
+use crate::core::checks::{clean_email, email_faults, named, refuse};
 use crate::core::error::{PlatformError, Result};
+use crate::core::person::Person;
 use crate::identity::Identity;
 use crate::identity::api_keys::hash_api_key;
 use crate::identity::login::words_of_account;
@@ -61,9 +62,17 @@ pub struct NewApiKey {
 impl Identity {
     /// Creates an account; answers it and its password, which cannot be read again.
     pub async fn create_account(&self, new: NewAccount) -> Result<(Account, String)> {
-        let email = clean_email(&new.email)?;
+        let names = Person {
+            first_name: new.first_name.and_then(named),
+            last_name: new.last_name.and_then(named),
+            ..Person::default()
+        };
+        let mut errors = email_faults(&new.email);
+        names.check(&mut errors);
+        refuse(errors)?;
+        let (email, Person { first_name, last_name, .. }) = (clean_email(&new.email)?, names);
         let password = new.password.unwrap_or_else(|| self.core.new_password());
-        let own = OwnWords::of([Some(email.as_str()), new.first_name.as_deref(), new.last_name.as_deref()]);
+        let own = OwnWords::of([Some(email.as_str()), first_name.as_deref(), last_name.as_deref()]);
         let password_hash = self.hash_new_password("password", &password, &own).await?;
         let now_ms = self.core.now_ms();
         let account = Account {
@@ -71,8 +80,8 @@ impl Identity {
             id: self.core.new_record_id(),
             email,
             role: new.role,
-            first_name: new.first_name,
-            last_name: new.last_name,
+            first_name,
+            last_name,
             password_hash,
             must_change_password: false,
             subscription_until_ms: match new.subscription {

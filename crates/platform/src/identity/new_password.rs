@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 
 use runtime::HashSet;
 
-use crate::core::error::{PlatformError, Result};
+use crate::core::checks::faults_of;
+use crate::core::error::{FieldFaults, PlatformError, Result};
 
 const SHORTEST_PASSWORD: usize = 10;
 /// Longer ones only cost work.
@@ -127,6 +128,11 @@ pub(crate) fn check_new_password(field: &str, password: &str, own: &OwnWords) ->
         return Err(PlatformError::invalid(field, COMMON_PASSWORD));
     }
     Ok(())
+}
+
+/// Returns what is wrong of a new password of anybody, as of a field.
+pub fn new_password_faults(field: &str, password: &str) -> FieldFaults {
+    faults_of(check_new_password(field, password, &OwnWords::default()))
 }
 
 #[cfg(test)]

@@ -1,16 +1,14 @@
 //! Alarms: thresholds on vital signs and on the NEWS score, for each patient. They are kept; reporting is not built
 //! yet.
 
-use std::collections::BTreeMap;
-
 use boxed_futures::boxed_futures;
 use serde_json::json;
 use store::{Alarm, HealthChange, HealthMessage, PatientId};
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
-use crate::core::checks::{alternatives, note};
-use crate::core::error::{PlatformError, Result};
+use crate::core::checks::{alternatives, note, refuse};
+use crate::core::error::{FieldFaults, Result};
 use crate::people::People;
 
 /// What alarms watch: the names of latest values.
@@ -38,7 +36,7 @@ impl People {
         alarms: Vec<Alarm>,
     ) -> Result<Vec<Alarm>> {
         self.core.patient_access(researcher, patient).await?;
-        check(&alarms)?;
+        refuse(alarm_faults(&alarms, &FieldFaults::new()))?;
         let secondary = Some(hcp_admin_entity(&researcher.account));
         let mut entry = self.core.entry(Action::PatientAlarmChange, researcher, patient_entity(patient), secondary);
         entry.details = Some(json!({ "alarms": alarms }).to_string());
@@ -57,9 +55,10 @@ impl People {
     }
 }
 
-/// Invalid with everything that is wrong at once.
-fn check(alarms: &[Alarm]) -> Result<()> {
-    let mut errors = BTreeMap::new();
+/// Returns everything that is wrong of alarms, as of the field `alarms`. A threshold that could not be read is there all the
+/// same.
+pub fn alarm_faults(alarms: &[Alarm], unreadable: &FieldFaults) -> FieldFaults {
+    let mut errors = FieldFaults::new();
     if alarms.len() > MOST_ALARMS {
         note(&mut errors, "alarms", "must be at most 50");
     }
@@ -74,7 +73,10 @@ fn check(alarms: &[Alarm]) -> Result<()> {
             }
         }
         match (alarm.below, alarm.above) {
-            (None, None) => wrong("below", "or above is required"),
+            // An unreadable `below` has its own fault in the place of this one.
+            (None, None) if !unreadable.contains_key(&format!("alarms.{at}.above")) => {
+                wrong("below", "or above is required");
+            }
             (Some(below), Some(above)) if below >= above => wrong("below", "must be less than above"),
             _ => {}
         }
@@ -82,7 +84,7 @@ fn check(alarms: &[Alarm]) -> Result<()> {
             wrong("for_s", "must be 0 to 86400 seconds");
         }
     }
-    if errors.is_empty() { Ok(()) } else { Err(PlatformError::Invalid(errors)) }
+    errors
 }
 
 #[cfg(test)]
@@ -100,8 +102,9 @@ mod tests {
             alarm("news_score", None, Some(4.0), 0),
             alarm("spo2", Some(92.0), None, 86_400),
         ];
-        assert!(check(&good).is_ok());
-        assert!(check(&[]).is_ok());
+        let faults = |alarms: &[Alarm]| alarm_faults(alarms, &FieldFaults::new());
+        assert!(faults(&good).is_empty());
+        assert!(faults(&[]).is_empty());
         let cases = [
             (alarm("mood", Some(1.0), None, 0), "alarms.0.vital"),
             (alarm("spo2", None, None, 0), "alarms.0.below"),
@@ -111,9 +114,9 @@ mod tests {
             (alarm("spo2", Some(92.0), None, -1), "alarms.0.for_s"),
         ];
         for (alarm, field) in cases {
-            let Err(PlatformError::Invalid(errors)) = check(std::slice::from_ref(&alarm)) else { panic!("{alarm:?}") };
-            assert_eq!(errors.into_keys().collect::<Vec<_>>(), [field], "{alarm:?}");
+            let found = faults(std::slice::from_ref(&alarm));
+            assert_eq!(found.into_keys().collect::<Vec<_>>(), [field], "{alarm:?}");
         }
-        assert!(check(&vec![alarm("spo2", Some(92.0), None, 0); 51]).is_err());
+        assert!(!faults(&vec![alarm("spo2", Some(92.0), None, 0); 51]).is_empty());
     }
 }

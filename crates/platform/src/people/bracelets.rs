@@ -12,8 +12,8 @@ use store::{
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, bracelet_entity, user_entity};
 use crate::core::change::Change;
-use crate::core::checks::{is_blank, note};
-use crate::core::error::{PlatformError, Result};
+use crate::core::checks::{is_blank, note, refuse};
+use crate::core::error::{FieldFaults, PlatformError, Result};
 use crate::people::People;
 
 const LONGEST_TEXT: usize = 100;
@@ -51,6 +51,31 @@ pub struct ListedBracelet {
     pub is_registered: bool,
     /// Its last report, and the patient who wore it then.
     pub seen: Option<(PatientId, Device)>,
+}
+
+impl NewBracelet {
+    /// Returns everything that is wrong.
+    pub fn faults(&self) -> FieldFaults {
+        text_faults([
+            ("serial_number", Some(self.serial_number.as_str())),
+            ("device_type", Some(self.device_type.as_str())),
+            ("firmware_version", self.firmware_version.as_deref()),
+        ])
+    }
+}
+
+impl BraceletChange {
+    /// Returns everything that is wrong of what is named.
+    pub fn faults(&self) -> FieldFaults {
+        let mut errors = text_faults([
+            ("device_type", self.device_type.as_ref().set().map(String::as_str)),
+            ("firmware_version", self.firmware_version.as_ref().set().map(String::as_str)),
+        ]);
+        if self.device_type == Change::Removed {
+            note(&mut errors, "device_type", "cannot be taken away");
+        }
+        errors
+    }
 }
 
 impl From<Bracelet> for ListedBracelet {
@@ -103,12 +128,7 @@ impl People {
         if researcher.key_scoped {
             return Err(PlatformError::Forbidden("a key for named groups cannot register bracelets"));
         }
-        let texts = [
-            ("serial_number", Some(new.serial_number.as_str())),
-            ("device_type", Some(new.device_type.as_str())),
-            ("firmware_version", new.firmware_version.as_deref()),
-        ];
-        check_texts(texts)?;
+        refuse(new.faults())?;
         let bracelet = Bracelet {
             id: BraceletId::new(self.core.new_record_id()),
             serial_number: new.serial_number,
@@ -137,18 +157,13 @@ impl People {
         serial_number: &SerialNumber,
         change: BraceletChange,
     ) -> Result<Bracelet> {
-        if change.device_type == Change::Removed {
-            return Err(PlatformError::invalid("device_type", "cannot be taken away"));
-        }
-        let text = |change: &Change<String>| change.clone().set();
-        let (device_type, firmware_version) = (text(&change.device_type), text(&change.firmware_version));
-        check_texts([("device_type", device_type.as_deref()), ("firmware_version", firmware_version.as_deref())])?;
+        refuse(change.faults())?;
         if change == BraceletChange::default() {
             return Err(PlatformError::invalid("firmware_version", "or device_type is required"));
         }
         for _ in 0..TRIES {
             let mut bracelet = self.bracelet_access(researcher, serial_number).await?;
-            bracelet.device_type = device_type.clone().unwrap_or(bracelet.device_type);
+            bracelet.device_type = change.device_type.clone().set().unwrap_or(bracelet.device_type);
             bracelet.firmware_version = change.firmware_version.clone().over(bracelet.firmware_version);
             let mut entry = self.core.entry(Action::BraceletUpdate, researcher, bracelet_entity(&bracelet.id), None);
             entry.details = Some(
@@ -259,8 +274,8 @@ fn attached_conflict(message: &'static str) -> PlatformError {
     PlatformError::Conflict { code: "bracelet_attached", message }
 }
 
-fn check_texts<const COUNT: usize>(texts: [(&str, Option<&str>); COUNT]) -> Result<()> {
-    let mut errors = BTreeMap::new();
+fn text_faults<const COUNT: usize>(texts: [(&str, Option<&str>); COUNT]) -> FieldFaults {
+    let mut errors = FieldFaults::new();
     for (field, text) in texts {
         let Some(text) = text else { continue };
         let fits = (1..=LONGEST_TEXT).contains(&text.chars().count());
@@ -269,5 +284,5 @@ fn check_texts<const COUNT: usize>(texts: [(&str, Option<&str>); COUNT]) -> Resu
             note(&mut errors, field, "must have 1 to 100 characters, without blanks around");
         }
     }
-    if errors.is_empty() { Ok(()) } else { Err(PlatformError::Invalid(errors)) }
+    errors
 }

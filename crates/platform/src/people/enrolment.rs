@@ -8,7 +8,7 @@ use store::{
 
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, Actor, group_entity, patient_entity, user_entity};
-use crate::core::checks::{clean_email, is_blank, note};
+use crate::core::checks::{clean_email, is_all_blank, named, note, refuse};
 use crate::core::error::{FieldFaults, PlatformError, Result};
 use crate::core::person::Person;
 use crate::identity::accounts::email_taken;
@@ -77,7 +77,7 @@ impl People {
         if researcher.key_scoped {
             return Err(PlatformError::Forbidden("a key for named groups cannot create groups"));
         }
-        check_group_texts(name, description)?;
+        refuse(group_faults(name, description))?;
         for _ in 0..TRIES {
             let code = self.core.new_group_code();
             let group = Group {
@@ -175,38 +175,73 @@ impl People {
         // A voucher is short enough to be guessed, and opens an account.
         self.identity.check_backoff(&code, address)?;
         let email = self.check_activation(&new)?;
-        let Some(patient) = self.core.users().patient_by_voucher(&code).await? else {
+        let Some(mut patient) = self.core.users().patient_by_voucher(&code).await? else {
             self.identity.note_failed_guess(&code, address);
             self.identity.note_failed_activation(FailedVoucher::Unknown(&code), address).await;
             return Err(PlatformError::NotFound("voucher"));
         };
-        let now_ms = self.core.now_ms();
+        for _ in 0..TRIES {
+            self.check_usable(&patient, address).await?;
+            let (activation, message) = self.activation_of(&new, email.clone(), &patient, &code).await?;
+            match self.core.users().activate_patient(activation, message.clone()).await {
+                Ok(true) => {
+                    // The voucher is used up: one who is refused could not try again.
+                    self.core.deliver_or_leave(message).await?;
+                    let confirmed = self.core.users().patient(&patient.uuid).await?;
+                    return confirmed.ok_or(PlatformError::NotFound("patient"));
+                }
+                // Another activation of the voucher was first, or staff has filed the patient otherwise: what they wrote
+                // stays where the patient says nothing.
+                Ok(false) => {}
+                Err(StoreError::Conflict(_)) => return Err(email_taken()),
+                Err(error) => return Err(error.into()),
+            }
+            patient = self.core.users().patient(&patient.uuid).await?.ok_or(PlatformError::NotFound("voucher"))?;
+        }
+        Err(PlatformError::Internal("a patient changes faster than they can be activated".to_owned()))
+    }
+
+    /// A conflict when a voucher is used or has expired.
+    async fn check_usable(&self, patient: &Patient, address: &str) -> Result<()> {
         // Used before expired: the one who has used it should hear that, and not that it was too late.
         if patient.state != PatientState::PreCreated {
             return Err(self.voucher_used(&patient.uuid, address).await);
         }
-        if now_ms >= patient.voucher_expires_ms {
+        if self.core.now_ms() >= patient.voucher_expires_ms {
             let failed = FailedVoucher::Of { patient: &patient.uuid, reason: "expired" };
             self.identity.note_failed_activation(failed, address).await;
             return Err(PlatformError::Conflict { code: "voucher_expired", message: "the voucher has expired" });
         }
+        Ok(())
+    }
+
+    /// Returns what makes a patient a confirmed one, and what the health database is to learn of it.
+    async fn activation_of(
+        &self,
+        new: &NewActivation,
+        email: Option<String>,
+        patient: &Patient,
+        code: &str,
+    ) -> Result<(Activation, HealthMessage)> {
+        let now_ms = self.core.now_ms();
         // What staff has entered before stays where the patient says nothing: an app sends fields that were left blank.
-        let said = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+        let said = |text: &Option<String>| text.clone().and_then(named);
         let known = Person::from_json(&patient.person)?;
         let person = Person {
-            first_name: said(new.person.first_name).or(known.first_name),
-            last_name: said(new.person.last_name).or(known.last_name),
-            country: said(new.person.country).or(known.country),
+            first_name: said(&new.person.first_name).or(known.first_name),
+            last_name: said(&new.person.last_name).or(known.last_name),
+            country: said(&new.person.country).or(known.country),
             external_patient_id: known.external_patient_id,
             customer_tag: known.customer_tag,
-            ..new.person
+            agreement_to_terms_of_use: new.person.agreement_to_terms_of_use,
         };
         // With what staff has entered, which the check of what was sent did not know.
-        let own = words_of_person(&person, email.as_deref().or(patient.email.as_deref()), &code);
+        let own = words_of_person(&person, email.as_deref().or(patient.email.as_deref()), code);
         let activation = Activation {
             uuid: patient.uuid.clone(),
             email,
             password_hash: self.identity.hash_new_password("password", &new.password, &own).await?,
+            known: patient.person.clone(),
             person: person.to_json()?,
             now_ms,
         };
@@ -214,25 +249,14 @@ impl People {
             uuid: patient.uuid.clone(),
             record_id: patient.record_id.clone(),
             customer_code: None,
-            profile: spelled(new.profile),
+            profile: spelled(new.profile.clone()),
             at_ms: now_ms,
         };
         let user = User::Patient(patient.uuid.clone());
         let entity = user_entity(&user.id());
         let registered = self.core.entry_by(Action::UserRegistered, Actor::user(&user), entity, None);
-        let message =
-            HealthMessage { id: self.core.new_message_id(), change, entries: vec![registered], created_ms: now_ms };
-        match self.core.users().activate_patient(activation, message.clone()).await {
-            Ok(true) => {}
-            // Two activations of one voucher at the same time: the transaction lets the first one win.
-            Ok(false) => return Err(self.voucher_used(&patient.uuid, address).await),
-            Err(StoreError::Conflict(_)) => return Err(email_taken()),
-            Err(error) => return Err(error.into()),
-        }
-        // The voucher is used up: one who is refused could not try again.
-        self.core.deliver_or_leave(message).await?;
-        let confirmed = self.core.users().patient(&patient.uuid).await?;
-        confirmed.ok_or(PlatformError::NotFound("patient"))
+        let id = self.core.new_message_id();
+        Ok((activation, HealthMessage { id, change, entries: vec![registered], created_ms: now_ms }))
     }
 
     /// Notes that a voucher was used before, and returns the error of it.
@@ -265,9 +289,10 @@ impl People {
     }
 }
 
-pub(crate) fn check_group_texts(name: &str, description: &str) -> Result<()> {
+/// Returns everything that is wrong of the texts of a group.
+pub fn group_faults(name: &str, description: &str) -> FieldFaults {
     let mut errors = FieldFaults::new();
-    if name.chars().all(is_blank) {
+    if is_all_blank(name) {
         note(&mut errors, "name", "must not be empty");
     }
     if name.chars().count() > LONGEST_NAME {
@@ -276,5 +301,5 @@ pub(crate) fn check_group_texts(name: &str, description: &str) -> Result<()> {
     if description.chars().count() > LONGEST_DESCRIPTION {
         note(&mut errors, "description", "must have at most 10000 characters");
     }
-    if errors.is_empty() { Ok(()) } else { Err(PlatformError::Invalid(errors)) }
+    errors
 }

@@ -16,8 +16,8 @@ use vitals::summary::SummarySettings;
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, group_entity};
 use crate::core::change::Change;
-use crate::core::checks::{alternatives, integer_of, note};
-use crate::core::error::{PlatformError, Result};
+use crate::core::checks::{alternatives, integer_of, note, refuse};
+use crate::core::error::{FieldFaults, Result};
 use crate::core::settings::RETENTION_SETTING;
 use crate::people::People;
 use vitals::derivation::{GOAL_SETTING, RULE_SETTING};
@@ -48,9 +48,24 @@ pub struct GroupSettingsChange {
 }
 
 impl GroupSettingsChange {
+    /// Returns everything that is wrong of what is named.
+    pub fn faults(&self) -> FieldFaults {
+        self.clone().judged().1
+    }
+
     /// Returns the values to store. Invalid when one is, or when there is none.
     fn values(self) -> Result<Map<String, Value>> {
-        let mut errors = BTreeMap::new();
+        let (values, mut errors) = self.judged();
+        if values.is_empty() {
+            note(&mut errors, "activity_goal_steps", "or max_heart_rate_rule or retention is required");
+        }
+        refuse(errors)?;
+        Ok(values)
+    }
+
+    /// Returns what is named, and what is wrong of it.
+    fn judged(self) -> (Map<String, Value>, FieldFaults) {
+        let mut errors = FieldFaults::new();
         let mut values = Map::new();
         let named = [
             (GOAL_SETTING, self.activity_goal_steps == Change::Removed),
@@ -87,10 +102,7 @@ impl GroupSettingsChange {
             }
             values.insert(RETENTION_SETTING.name().to_owned(), kept.into());
         }
-        if values.is_empty() {
-            note(&mut errors, "activity_goal_steps", "or max_heart_rate_rule or retention is required");
-        }
-        if errors.is_empty() { Ok(values) } else { Err(PlatformError::Invalid(errors)) }
+        (values, errors)
     }
 }
 
@@ -168,6 +180,7 @@ fn with_defaults(settings: Vec<GroupSetting>) -> GroupSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::error::PlatformError;
 
     fn group(settings: Value) -> SettingsOfGroup {
         let Value::Object(settings) = settings else { panic!("not an object") };

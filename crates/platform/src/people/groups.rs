@@ -7,9 +7,10 @@ use store::{Group, GroupCode, GroupDeletion, HealthChange, HealthMessage, Patien
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, group_entity, patient_entity};
 use crate::core::change::Change;
-use crate::core::error::{PlatformError, Result};
+use crate::core::checks::{note, refuse};
+use crate::core::error::{FieldFaults, PlatformError, Result};
 use crate::people::People;
-use crate::people::enrolment::check_group_texts;
+use crate::people::enrolment::group_faults;
 
 /// Texts of a group to change; those that are absent stay as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +19,19 @@ pub struct GroupChange {
     pub name: Change<String>,
     /// Description; empty when it is taken away.
     pub description: Change<String>,
+}
+
+impl GroupChange {
+    /// Returns everything that is wrong of what is named.
+    pub fn faults(&self) -> FieldFaults {
+        // A name that stays was judged when it was given.
+        let name = self.name.as_ref().set().map_or("kept", String::as_str);
+        let mut errors = group_faults(name, self.description.as_ref().set().map_or("", String::as_str));
+        if self.name == Change::Removed {
+            note(&mut errors, "name", "cannot be taken away");
+        }
+        errors
+    }
 }
 
 #[boxed_futures]
@@ -32,11 +46,8 @@ impl People {
         if fields.is_empty() {
             return Err(PlatformError::invalid("name", "or description is required"));
         }
-        if change.name == Change::Removed {
-            return Err(PlatformError::invalid("name", "cannot be taken away"));
-        }
+        refuse(change.faults())?;
         let (new_name, description) = (change.name.set(), change.description.text());
-        check_group_texts(new_name.as_deref().unwrap_or(&group.name), description.as_deref().unwrap_or_default())?;
         let mut entry = self.core.entry(Action::GroupUpdate, researcher, group_entity(&group.id), None);
         // Names of fields and not their texts: a description can name people, and the log is kept.
         entry.details = Some(json!({ "fields": fields }).to_string());

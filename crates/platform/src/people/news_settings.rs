@@ -3,8 +3,6 @@
 //! A setting holds from the moment at which it is set. What was measured since and is scored already becomes due, so
 //! that no score after that moment was computed without it.
 
-use std::collections::BTreeMap;
-
 use boxed_futures::boxed_futures;
 use serde_json::{Map, Value};
 use store::{HealthChange, HealthMessage, PatientId};
@@ -14,8 +12,8 @@ use vitals::news2::{Consciousness, Spo2Scale};
 use crate::core::access::{Readable, Researcher};
 use crate::core::audit::{Action, patient_entity};
 use crate::core::change::Change;
-use crate::core::checks::note;
-use crate::core::error::{PlatformError, Result};
+use crate::core::checks::{note, refuse};
+use crate::core::error::{FieldFaults, Result};
 use crate::people::People;
 use vitals::derivation::{NEWS_SETTING, Subject};
 use vitals::summary::Profile;
@@ -32,9 +30,24 @@ pub struct NewsSettingsChange {
 }
 
 impl NewsSettingsChange {
+    /// Returns everything that is wrong of what is named.
+    pub fn faults(&self) -> FieldFaults {
+        self.judged().1
+    }
+
     /// Returns the fields to store. Invalid when one is, or when there is none.
     fn fields(&self) -> Result<Map<String, Value>> {
-        let mut errors = BTreeMap::new();
+        let (fields, mut errors) = self.judged();
+        if errors.is_empty() && fields.is_empty() {
+            note(&mut errors, "spo2_scale", "or oxygen or consciousness is required");
+        }
+        refuse(errors)?;
+        Ok(fields)
+    }
+
+    /// Returns what is named, and what is wrong of it.
+    fn judged(&self) -> (Map<String, Value>, FieldFaults) {
+        let mut errors = FieldFaults::new();
         let mut fields = Map::new();
         let named = [
             ("spo2_scale", self.spo2_scale == Change::Removed),
@@ -59,10 +72,7 @@ impl NewsSettingsChange {
                 None => note(&mut errors, "consciousness", "must be A, C, V, P or U"),
             }
         }
-        if errors.is_empty() && fields.is_empty() {
-            note(&mut errors, "spo2_scale", "or oxygen or consciousness is required");
-        }
-        if errors.is_empty() { Ok(fields) } else { Err(PlatformError::Invalid(errors)) }
+        (fields, errors)
     }
 }
 
@@ -112,6 +122,7 @@ impl People {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::error::PlatformError;
 
     fn wrong_fields(change: &NewsSettingsChange) -> Vec<String> {
         let Err(PlatformError::Invalid(errors)) = change.fields() else { panic!("{change:?} is valid") };

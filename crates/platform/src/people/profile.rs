@@ -10,7 +10,7 @@ use store::{
 use crate::core::access::Researcher;
 use crate::core::audit::{Action, hcp_admin_entity, patient_entity};
 use crate::core::change::Change;
-use crate::core::checks::{clean_email, note};
+use crate::core::checks::{clean_email, named, note};
 use crate::core::error::{FieldFaults, PlatformError, Result};
 use crate::core::person::Person;
 use crate::identity::accounts::email_taken;
@@ -183,8 +183,8 @@ impl People {
         }
         let Person { first_name, last_name, .. } = change.person;
         // Blanks alone are no name: a person of a study loses theirs in the same way.
-        let named = |name: Option<String>| name.map(|name| if name.trim().is_empty() { String::new() } else { name });
-        let (first_name, last_name) = (named(first_name), named(last_name));
+        let given = |name: Option<String>| name.map(|name| named(name).unwrap_or_default());
+        let (first_name, last_name) = (given(first_name), given(last_name));
         self.core.users().set_account_names(account, first_name, last_name, self.core.now_ms()).await?;
         self.identity.owner(&caller.user).await
     }

@@ -25,7 +25,8 @@ fn accounts_are_listed_in_the_order_of_their_creation_with_what_was_given() {
     for (email, role, more) in [
         ("c@study.example", "admin", &["--first-name", "Carol"][..]),
         ("a@study.example", "researcher", &["--last-name", "Adams", "--no-subscription"]),
-        ("b@study.example", "hcp", &[]),
+        // A name of blanks alone is none.
+        ("b@study.example", "hcp", &["--first-name", "  ", "--last-name", "\u{feff}"]),
     ] {
         let create = ["create-account", "--email", email, "--role", role];
         let created = admin(data, &[&create[..], more].concat());
@@ -72,6 +73,10 @@ fn refused_accounts_are_not_made() {
     }
     let too_long = ["create-account", "--role", "hcp", "--email", "new@study.example", "--password", &long];
     assert_eq!(refused(data, &too_long).0, Some(1));
+    let long = "n".repeat(201);
+    let too_long = ["create-account", "--role", "hcp", "--email", "new", "--first-name", &long];
+    let (status, said) = refused(data, &too_long);
+    assert!(status == Some(1) && said.contains("email") && said.contains("first_name"), "{said}");
     assert_eq!(accounts(data).len(), 1);
 }
 
@@ -149,7 +154,10 @@ fn clients_are_made_listed_and_removed() {
     {
         let arguments =
             ["create-oauth-client", "--name", name, "--redirect-uri", uri, "--privacy-policy-url", "https://d"];
-        assert_eq!(refused(data, &arguments).0, Some(1), "{uri} {name}");
+        let (status, message) = refused(data, &arguments);
+        assert_eq!(status, Some(1), "{uri} {name}");
+        let option = if name.is_empty() { "--name" } else { "--redirect-uri" };
+        assert!(message.contains(&format!("{option} must ")), "{message}");
     }
     let removed = admin(data, &["remove-oauth-client", "--id", public["client_id"].as_str().unwrap()]);
     assert_eq!(removed["client_id"], public["client_id"]);

@@ -3,6 +3,7 @@
 use vitals::block::{Block, Cells};
 use vitals::derivation::{DerivedRow, Look, Output, Setting, day_and, day_and_type, keys_of_days, versions};
 use vitals::latest::{LatestValues, Timed};
+use vitals::measured::Measured;
 use vitals::news_timeline::{NewsEntry, SettingsAt};
 use vitals::registry::{Channel, DataType};
 use vitals::summary::Section;
@@ -112,8 +113,8 @@ async fn the_longest_waiting_are_claimed_first(stores: Stores) {
     assert_eq!(claim(&stores, 1_000).await.len(), 3);
 }
 
-fn heart_rate(value: f64, timestamp_ms: i64) -> LatestValues {
-    LatestValues { heart_rate: Some(Timed { value, timestamp_ms }), ..LatestValues::default() }
+fn heart_rate(value: f64, timestamp_ms: i64) -> Measured {
+    LatestValues { heart_rate: Some(Timed { value, timestamp_ms }), ..LatestValues::default() }.into()
 }
 
 async fn a_derivation_is_committed_whole_or_not_at_all(stores: Stores) {
@@ -130,7 +131,7 @@ async fn a_derivation_is_committed_whole_or_not_at_all(stores: Stores) {
             section(day, Section::Spo2, Some("{}")),
             news(entry.time_ms, Some(entry)),
         ],
-        latest: Some(LatestChange { seen: LatestValues::default(), computed: heart_rate(60.0, 7) }),
+        latest: Some(LatestChange { seen: Measured::default(), computed: heart_rate(60.0, 7) }),
         done: vec![due(1, 0)],
         ..nothing(claim)
     };
@@ -142,10 +143,7 @@ async fn a_derivation_is_committed_whole_or_not_at_all(stores: Stores) {
     let latest = stores.health.latest_of_patients(names.clone()).await.expect("an answer");
     assert_eq!(latest.len(), 1);
     assert_eq!(latest[&PatientId::new("ada")], heart_rate(60.0, 7));
-    assert_eq!(
-        stores.health.stored_latest(&PatientId::new("grace")).await.expect("an answer"),
-        LatestValues::default()
-    );
+    assert_eq!(stores.health.stored_latest(&PatientId::new("grace")).await.expect("an answer"), Measured::default());
     assert_eq!(stores.health.newest_news(&PatientId::new("ada")).await.expect("an answer"), Some(entry));
     assert_eq!(stores.health.newest_news(&PatientId::new("grace")).await.expect("an answer"), None);
     assert_eq!(stores.health.slots_of_patients(names, day, VITAL).await.expect("an answer").len(), 1);
@@ -238,12 +236,12 @@ async fn latest_values_that_changed_meanwhile_are_kept_where_they_are_newer(stor
     let change = |seen, computed| Some(LatestChange { seen, computed });
     let first = claim_of(&stores, "ada").await;
     let newer = heart_rate(60.0, 7);
-    let commit = DerivationCommit { latest: change(LatestValues::default(), newer), ..nothing(&first) };
+    let commit = DerivationCommit { latest: change(Measured::default(), newer), ..nothing(&first) };
     stores.health.commit_derivations(vec![commit]).await.expect("committed");
     let stale = claim_of(&stores, "ada").await;
     let row = section(LocalDay(9), Section::Spo2, Some("{}"));
     let commit = DerivationCommit {
-        latest: change(LatestValues::default(), heart_rate(58.0, 5)),
+        latest: change(Measured::default(), heart_rate(58.0, 5)),
         rows: vec![row.clone()],
         ..nothing(&stale)
     };

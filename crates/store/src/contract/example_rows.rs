@@ -61,6 +61,7 @@ pub(super) fn activation(name: &str, email: Option<&str>) -> Activation {
         uuid: PatientId::new(format!("uuid-{name}")),
         email: email.map(str::to_owned),
         password_hash: "hash".to_owned(),
+        known: "{}".to_owned(),
         person: "{\"first_name\":\"Grace\"}".to_owned(),
         now_ms: 9,
     }

@@ -7,8 +7,8 @@ use super::{Stores, audit, no_settings, on_both_engines, until_waiting};
 use crate::events::MessageKey;
 use crate::ids::{AttachmentId, MessageId, PatientId, SerialNumber};
 use crate::{
-    Account, AccountId, ApiKey, ApiKeyId, BraceletId, GroupCode, Patient, PatientState, PersonChange, Role, SigningKey,
-    StoreError,
+    Account, AccountId, Activation, ApiKey, ApiKeyId, BraceletId, GroupCode, Patient, PatientId, PatientState,
+    PersonChange, Role, SigningKey, StoreError,
 };
 
 on_both_engines! {
@@ -22,6 +22,7 @@ on_both_engines! {
     what_is_sealed_is_returned
     access_follows_membership
     a_patient_is_activated_once
+    activation_takes_nothing_back_that_was_written_meanwhile
     message_is_completed_once
     the_newest_signing_key_signs
 }
@@ -240,6 +241,29 @@ async fn an_email_wanted_by_two_at_once_goes_to_one(stores: Stores) {
     Box::pin(wanted_by_two(&stores, "eve", users.change_person(change, message("n", 0)))).await;
     let grace = users.patient(&PatientId::new("uuid-grace")).await.expect("an answer").expect("grace");
     assert_eq!(grace.email, None);
+}
+
+async fn activation_takes_nothing_back_that_was_written_meanwhile(stores: Stores) {
+    with_ada_in(&stores, &["AAAAA"]).await;
+    let users = &stores.users;
+    users.add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i", 0), no_settings()).await.expect("added");
+    let filed = "{\"external_patient_id\":\"17\"}";
+    let change = PersonChange {
+        uuid: PatientId::new("uuid-grace"),
+        email: None,
+        removes_email: false,
+        known: "{}".to_owned(),
+        person: filed.to_owned(),
+        now_ms: 8,
+    };
+    assert!(users.change_person(change, message("m", 0)).await.expect("an answer"));
+    // As read before the change.
+    assert!(!users.activate_patient(activation("grace", None), message("n", 0)).await.expect("an answer"));
+    let grace = async || users.patient(&PatientId::new("uuid-grace")).await.expect("an answer").expect("grace");
+    assert_eq!((grace().await.state, grace().await.person.as_str()), (PatientState::PreCreated, filed));
+    let known = Activation { known: filed.to_owned(), ..activation("grace", None) };
+    assert!(users.activate_patient(known, message("o", 0)).await.expect("an answer"));
+    assert_eq!(grace().await.state, PatientState::Confirmed);
 }
 
 async fn what_is_sealed_is_returned(stores: Stores) {

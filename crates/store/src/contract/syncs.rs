@@ -42,5 +42,5 @@ async fn latest_values_that_a_derivation_has_written_outlive_a_sync_that_read_be
     derived.expect("committed");
     assert!(matches!(stored.expect("stored"), SyncOutcome::Stored(_)));
     let latest = health.stored_latest(&PatientId::new("ada")).await.expect("an answer");
-    assert_eq!(latest.heart_rate.map(|rate| rate.value), Some(50.0));
+    assert_eq!(latest.valid.heart_rate.map(|rate| rate.value), Some(50.0));
 }

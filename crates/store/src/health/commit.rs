@@ -6,7 +6,7 @@
 use boxed_futures::boxed_futures;
 use futures::future::try_join_all;
 use vitals::derivation::DerivedRow;
-use vitals::latest::LatestValues;
+use vitals::measured::Measured;
 
 use super::claims::{self, Claim, DueRange};
 use super::db::HealthDb;
@@ -63,9 +63,9 @@ impl DerivationCommit {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LatestChange {
     /// As the derivation read them.
-    pub seen: LatestValues,
+    pub seen: Measured,
     /// As it computed them.
-    pub computed: LatestValues,
+    pub computed: Measured,
 }
 
 /// How the commit of one patient's derivation ended.
@@ -136,7 +136,7 @@ impl HealthDb {
     }
 
     /// Returns the latest values of a patient as the database holds them.
-    pub async fn stored_latest(&self, patient: &PatientId) -> Result<LatestValues> {
+    pub async fn stored_latest(&self, patient: &PatientId) -> Result<Measured> {
         Ok(self.latest_of_patients(vec![patient.to_owned()]).await?.remove(patient).unwrap_or_default())
     }
 }
@@ -186,7 +186,7 @@ fn done_marks(made: &DerivationCommit) -> Vec<DueRange> {
 async fn hold_and_free(tx: &Tx<'_>, made: &DerivationCommit) -> Result<bool> {
     let Claim { patient, token, .. } = &made.claim;
     let Some(dirty) = &made.dirty else { return Ok(false) };
-    let text_of = |values: fn(&LatestChange) -> LatestValues| {
+    let text_of = |values: fn(&LatestChange) -> Measured| {
         let values = made.latest.as_ref().map(values);
         Ok::<_, crate::error::StoreError>(values.map(|values| latest::to_text(patient, &values)).transpose()?.flatten())
     };
@@ -223,7 +223,7 @@ async fn add_events(tx: &Tx<'_>, patient: &PatientId, events: &[NewEvent]) -> Re
 
 /// Where nothing has come between, what was computed stays, also when it is older than what was there. Where a sync
 /// has, the newer wins, and the mark of that sync settles the rest.
-fn settle(known: &LatestValues, change: &LatestChange) -> LatestValues {
+fn settle(known: &Measured, change: &LatestChange) -> Measured {
     let LatestChange { seen, computed } = change;
     let mut values = *known;
     values.merge_newer(computed);
@@ -234,17 +234,17 @@ fn settle(known: &LatestValues, change: &LatestChange) -> LatestValues {
         }
     }
     // Only commits write the score.
-    values.news_score = computed.news_score;
+    values.valid.news_score = computed.valid.news_score;
     values
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vitals::latest::Timed;
+    use vitals::latest::{LatestValues, Timed};
 
-    fn heart_rate(value: f64, timestamp_ms: i64) -> LatestValues {
-        LatestValues { heart_rate: Some(Timed { value, timestamp_ms }), ..LatestValues::default() }
+    fn heart_rate(value: f64, timestamp_ms: i64) -> Measured {
+        LatestValues { heart_rate: Some(Timed { value, timestamp_ms }), ..LatestValues::default() }.into()
     }
 
     #[test]

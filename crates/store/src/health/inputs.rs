@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use boxed_futures::boxed_futures;
 use vitals::block::Block;
 use vitals::derivation::{DerivedRow, Output, Setting, day_of};
-use vitals::latest::LatestValues;
+use vitals::measured::Measured;
 use vitals::registry::DataType;
 use vitals::zone::{DAY_US, LocalDay};
 
@@ -124,7 +124,7 @@ pub struct DerivationStart {
     /// From when on rows of a type are still there, µs.
     pub kept_from_us: BTreeMap<DataType, i64>,
     /// Latest values.
-    pub latest: LatestValues,
+    pub latest: Measured,
     /// What is dirty.
     pub dirty: Dirty,
     /// Versions of the derivations that have computed what is stored.

@@ -1,11 +1,11 @@
-//! The newest valid values of a patient, kept in the transaction that stores the samples.
+//! The newest measurements of a patient, valid and poor, kept in the transaction that stores the samples.
 //!
 //! A newer arrival updates them in place. When the row that a value came from is replaced, the derivation computes them
 //! again from the rows.
 
 use boxed_futures::boxed_futures;
 use runtime::HashMap;
-use vitals::latest::LatestValues;
+use vitals::measured::Measured;
 
 use super::db::HealthDb;
 use crate::checksum::{self, Of};
@@ -22,7 +22,7 @@ sql! {
 #[boxed_futures]
 impl HealthDb {
     /// The latest values of several patients, by patient; those without any are left out.
-    pub async fn latest_of_patients(&self, patients: Vec<PatientId>) -> Result<HashMap<PatientId, LatestValues>> {
+    pub async fn latest_of_patients(&self, patients: Vec<PatientId>) -> Result<HashMap<PatientId, Measured>> {
         let read = |row: &Row<'_>| {
             let (patient, text): (PatientId, Option<String>) = pair(row)?;
             let values = text.map(|text| parse(&patient, Some(&text))).transpose()?;
@@ -40,8 +40,8 @@ const BEFORE_SUM: char = '#';
 ///
 /// # Errors
 /// [`StoreError::Damaged`] when the text is not what was stored.
-pub(super) fn parse(patient: &PatientId, text: Option<&str>) -> Result<LatestValues> {
-    let Some(text) = text else { return Ok(LatestValues::default()) };
+pub(super) fn parse(patient: &PatientId, text: Option<&str>) -> Result<Measured> {
+    let Some(text) = text else { return Ok(Measured::default()) };
     let damaged = |reason: String| StoreError::Damaged(format!("latest values: {reason}"));
     // Texts of before there were sums have none.
     let (json, sum) = text.rsplit_once(BEFORE_SUM).map_or((text, None), |(json, sum)| (json, Some(sum)));
@@ -52,7 +52,7 @@ pub(super) fn parse(patient: &PatientId, text: Option<&str>) -> Result<LatestVal
 }
 
 /// The text that a patient's row keeps, with its checksum; `None` for no values.
-pub(super) fn to_text(patient: &PatientId, values: &LatestValues) -> Result<Option<String>> {
+pub(super) fn to_text(patient: &PatientId, values: &Measured) -> Result<Option<String>> {
     if values.is_empty() {
         return Ok(None);
     }
@@ -70,13 +70,14 @@ fn sum_of(patient: &PatientId, json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vitals::latest::Timed;
+    use vitals::latest::{LatestValues, Timed};
 
     #[test]
     fn texts_are_read_back_and_every_flipped_bit_is_found() {
         let ada = PatientId::new("ada");
         let heart_rate = Some(Timed { value: 61.0, timestamp_ms: 1_763_640_000_000 });
-        let values = LatestValues { heart_rate, ..LatestValues::default() };
+        let valid = LatestValues { heart_rate, ..LatestValues::default() };
+        let values = Measured { valid, poor: valid };
         let text = to_text(&ada, &values).expect("a text").expect("values");
         assert_eq!(parse(&ada, Some(&text)).expect("values"), values);
         assert!(parse(&PatientId::new("bob"), Some(&text)).is_err());

@@ -9,6 +9,7 @@ use super::db::UsersDb;
 use super::emails;
 use super::group_settings::{EffectiveSettings, hold_group};
 use super::messages::HealthMessage;
+use crate::engine::Param;
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
 use crate::ids::{GroupCode, PatientId};
@@ -66,6 +67,8 @@ pub struct Activation {
     pub email: Option<String>,
     /// Argon2id hash in PHC form.
     pub password_hash: String,
+    /// Personal attributes as they were read, which the new ones are made of.
+    pub known: String,
     /// Personal attributes, as JSON.
     pub person: String,
     /// The time, ms.
@@ -120,7 +123,7 @@ sql! {
     GROUPS_OF_PATIENTS = "SELECT group_code, patient FROM group_patient ORDER BY group_code, patient";
     FIRST_GROUP = "SELECT group_code FROM group_patient WHERE patient = $1 ORDER BY attached_ms, group_code LIMIT 1";
     ACTIVATE = "UPDATE patient SET state = 'confirmed', email = COALESCE($2, email), password_hash = $3, must_change_password = $4,
-        person = $5, updated_ms = $6 WHERE uuid = $1 AND state = 'pre_created'";
+        person = $5, updated_ms = $6 WHERE uuid = $1 AND state = 'pre_created' AND person = $7";
     SET_PASSWORD = "UPDATE patient SET password_hash = $2, must_change_password = $3, updated_ms = $4
         WHERE uuid = $1 AND state = 'confirmed'";
     CHANGE_PERSON = "UPDATE patient SET email = COALESCE($2, email), person = $3, updated_ms = $4
@@ -242,17 +245,19 @@ impl UsersDb {
     }
 
     /// Confirms a pre-created patient and enqueues their profile for the health database. False, and nothing is
-    /// changed, when the patient is not `pre_created`. [`StoreError::Conflict`] when the e-mail is taken, by an account
-    /// or by a patient.
+    /// changed, when the patient is not `pre_created`, or their attributes differ from what they were read as.
+    /// [`StoreError::Conflict`] when the e-mail is taken, by an account or by a patient.
     pub async fn activate_patient(&self, activation: Activation, message: HealthMessage) -> Result<bool> {
         let owner = activation.uuid.clone();
         self.db
             .write_of(owner.as_str(), async move |tx| {
                 let wanted = &activation;
                 emails::hold_for_patient(tx, wanted.email.as_deref()).await?;
-                let (uuid, hash, person) = (&wanted.uuid, &wanted.password_hash, &wanted.person);
-                // Only from `pre_created`: of two activations at once, the second changes nothing.
-                if tx.execute(ACTIVATE, &[uuid, &wanted.email, hash, &false, person, &wanted.now_ms]).await? == 0 {
+                let Activation { uuid, email, password_hash, known, person, now_ms } = wanted;
+                // Only from `pre_created`: of two activations at once, the second changes nothing. And only where nobody
+                // has filed the patient otherwise meanwhile, which these attributes do not know.
+                let params: [&dyn Param; 7] = [uuid, email, password_hash, &false, person, now_ms, known];
+                if tx.execute(ACTIVATE, &params).await? == 0 {
                     return Ok(false);
                 }
                 let activated = NewEvent::without_data(EventType::PatientActivated, wanted.now_ms);

@@ -55,16 +55,17 @@ impl<C: WindowCell> DayCells<C> {
         let mut slots: Vec<C> = Vec::with_capacity(51);
         for cell in &self.cells {
             let place = cell.place().half_hour();
-            match slots.last_mut() {
-                // By the instant of the start: where clocks go back, two slots show the same local time and stay two;
-                // where they change in the middle of a half hour, what comes before and after is one.
-                Some(slot) if slot.place().start_minute == place.start_minute => slot.absorb(cell),
-                _ => {
-                    let mut slot = C::at(place);
-                    slot.absorb(cell);
-                    slots.push(slot);
+            // By the instant of the start: where clocks go back, two slots show the same local time and stay two;
+            // where they change in the middle of a half hour, what comes before and after is one. At a border the clocks of
+            // two zones take turns, and so do their slots.
+            let at = match slots.binary_search_by_key(&place.start_minute, |slot| slot.place().start_minute) {
+                Ok(at) => at,
+                Err(at) => {
+                    slots.insert(at, C::at(place));
+                    at
                 }
-            }
+            };
+            slots[at].absorb(cell);
         }
         slots
     }

@@ -136,6 +136,26 @@ fn thirty_minute_slots_follow_the_local_clock() {
 }
 
 #[test]
+fn slots_of_two_clocks_that_take_turns_have_a_start_each() {
+    for (zones, expected) in [
+        (["Asia/Kathmandu", "Asia/Kolkata", "Asia/Kathmandu"], [(-15, 2), (0, 1)]),
+        (["Asia/Kolkata", "Asia/Kathmandu", "Asia/Kolkata"], [(-15, 1), (0, 2)]),
+    ] {
+        let mut block = activity(&[], &[]);
+        block.times_us = (0..3).map(|window| TEN_US + window * WINDOW_US).collect();
+        block.zones = ZoneRuns::constant(zones[0].into(), 1);
+        block.zones.push(zones[1].into(), 1);
+        block.zones.push(zones[2].into(), 1);
+        let mut day = DayCells::default();
+        day.replace(i64::MIN..i64::MAX, activity_cells(&block, |_| None).into_values().next().unwrap());
+        let ten = TEN_US / 60 / SECOND_US;
+        let slots = day.half_hours();
+        let found: Vec<_> = slots.iter().map(|slot| (slot.place.start_minute - ten, slot.rows)).collect();
+        assert_eq!(found, expected, "{zones:?}");
+    }
+}
+
+#[test]
 fn the_repeated_hour_of_autumn_has_slots_of_its_own() {
     let fold: i64 = 1_761_436_800_000_000; // 2025-10-26T00:00Z, 02:00 summer time; 03:00 becomes 02:00 at 01:00Z
     let mut block = activity(&[], &[]);

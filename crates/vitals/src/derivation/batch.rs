@@ -13,7 +13,7 @@ use super::subject::Subject;
 use super::view::View;
 use super::vital::VITAL_TYPES;
 use super::windows::{Windows, cut, joined, widened};
-use crate::latest::LatestValues;
+use crate::measured::Measured;
 use crate::registry::DataType;
 use crate::zone::LocalDay;
 
@@ -28,7 +28,7 @@ pub struct Start {
     /// computed again also where their aggregates stay the same.
     pub revisited: Vec<Windows>,
     /// Latest values, read before the rows.
-    pub seen: LatestValues,
+    pub seen: Measured,
     /// From when on rows of a type are still there, µs; types that are not named are there from the beginning.
     pub kept_from_us: BTreeMap<DataType, i64>,
     /// The time, ms.
@@ -54,7 +54,7 @@ pub struct Changes {
     /// Derived values, by output and key.
     pub rows: Vec<DerivedRow>,
     /// Latest values, where they were computed.
-    pub latest: Option<LatestValues>,
+    pub latest: Option<Measured>,
     /// Times of rows that do not count yet, µs, by type.
     pub ahead_us: BTreeMap<DataType, Vec<i64>>,
 }

@@ -11,7 +11,8 @@ use super::vital::{Interval, VITAL_TYPES};
 use super::windows::Windows;
 use crate::block::Block;
 use crate::cells::{Day, WINDOW_MS, window_of};
-use crate::latest::{LatestValues, Timed, newest_of};
+use crate::latest::Timed;
+use crate::measured::Measured;
 use crate::registry::DataType;
 use crate::zone::LocalDay;
 
@@ -21,7 +22,7 @@ const OVERLAPPING_DAYS: i32 = 2;
 /// The latest values, which are part of the patient's row: syncs write them too.
 pub(super) const LATEST: Derivation = Derivation {
     id: "latest",
-    version: 1,
+    version: 2,
     output: None,
     inputs: &[
         Input::Rows(DataType::Activity),
@@ -42,13 +43,13 @@ fn compute(view: &mut View, _touched: &[Windows]) -> Computed {
     }
     let rows = Missing::gather(intervals.iter().map(|interval| vital_rows(view, &interval.with_next())))?;
     let mut latest = newest(view, &rows)?;
-    latest.news_score = view.news_score;
+    latest.valid.news_score = view.news_score;
     note_ahead(view, &intervals, &rows);
     view.latest = Some(latest);
     Ok(())
 }
 
-fn newest(view: &View, rows: &[Vec<Block>]) -> Computed<LatestValues> {
+fn newest(view: &View, rows: &[Vec<Block>]) -> Computed<Measured> {
     let touched = view.touched_of(&VITAL_TYPES);
     let is_touched = |timed: &Timed| {
         let window = timed.timestamp_ms.div_euclid(WINDOW_MS);
@@ -57,10 +58,11 @@ fn newest(view: &View, rows: &[Vec<Block>]) -> Computed<LatestValues> {
     let mut latest = view.seen;
     latest.retain(|timed| !is_touched(timed));
     for block in rows.iter().flatten() {
-        latest.merge_newer(&newest_of(block, view.not_after_us));
+        latest.merge_newer(&Measured::of(block, view.not_after_us));
     }
-    if has_lost(&view.seen, &latest, is_touched) {
-        latest.merge_newer(&search(view, present(&view.seen))?);
+    let lost = lost(&view.seen, &latest, is_touched);
+    if lost.contains(&true) {
+        latest.merge_newer(&search(view, lost)?);
     }
     Ok(latest)
 }
@@ -78,39 +80,39 @@ fn note_ahead(view: &mut View, intervals: &[Interval], rows: &[Vec<Block>]) {
     }
 }
 
-/// Returns whether a value has gone and something that was not touched may be the newest now. What was not touched is
-/// older than the value that has gone, so a value from the same window or a later one is newer than all of it.
-fn has_lost(seen: &LatestValues, found: &LatestValues, is_touched: impl Fn(&Timed) -> bool) -> bool {
+/// Returns which signs have lost their value, so that something that was not touched may be the newest now. What was not
+/// touched is older than the value that has gone, so a value from the same window or a later one is newer than all of it.
+fn lost(seen: &Measured, found: &Measured, is_touched: impl Fn(&Timed) -> bool) -> Signs {
     let window = |timed: &Timed| timed.timestamp_ms.div_euclid(WINDOW_MS);
-    let pairs = seen.signs().into_iter().zip(found.signs());
-    pairs
-        .filter_map(|(seen, found)| Some((seen?, found)))
-        .any(|(seen, found)| is_touched(&seen) && found.is_none_or(|found| window(&found) < window(&seen)))
+    let (seen, found) = (seen.signs(), found.signs());
+    std::array::from_fn(|sign| {
+        let is_older = |seen: &Timed| found[sign].is_none_or(|found| window(&found) < window(seen));
+        seen[sign].is_some_and(|seen| is_touched(&seen) && is_older(&seen))
+    })
 }
 
-fn present(values: &LatestValues) -> [bool; 6] {
-    values.signs().map(|sign| sign.is_some())
-}
+/// Some of [`Measured::signs`].
+type Signs = [bool; 12];
 
-fn has_all(values: &LatestValues, wanted: [bool; 6]) -> bool {
-    present(values).into_iter().zip(wanted).all(|(present, wanted)| present || !wanted)
+fn has_all(values: &Measured, wanted: Signs) -> bool {
+    values.signs().into_iter().zip(wanted).all(|(sign, wanted)| sign.is_some() || !wanted)
 }
 
 /// Looks backwards through the aggregates until all wanted values are found or there are no more.
-fn search(view: &View, wanted: [bool; 6]) -> Computed<LatestValues> {
+fn search(view: &View, wanted: Signs) -> Computed<Measured> {
     view.days.everything_after()?;
     // The window of the limit may hold rows that do not count yet, and an aggregate knows only its newest.
     let limit = window_of(view.not_after_us);
-    let mut found = LatestValues::default();
+    let mut found = Measured::default();
     for block in vital_rows(view, &(limit..limit + 1))? {
-        found.merge_newer(&newest_of(&block, view.not_after_us));
+        found.merge_newer(&Measured::of(&block, view.not_after_us));
     }
     let mut complete_on: Option<LocalDay> = None;
     let mut look = |date: LocalDay, day: &Day| -> bool {
         if complete_on.is_some_and(|complete| date.0 < complete.0 - OVERLAPPING_DAYS) {
             return false;
         }
-        found.merge_newer(&day.newest(&(i64::MIN..limit)).valid);
+        found.merge_newer(&day.newest(&(i64::MIN..limit)));
         if complete_on.is_none() && has_all(&found, wanted) {
             complete_on = Some(date);
         }

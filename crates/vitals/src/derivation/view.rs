@@ -11,7 +11,8 @@ use super::vital::{Interval, VITAL_TYPES};
 use super::windows::{Windows, joined};
 use crate::block::Block;
 use crate::cells::Day;
-use crate::latest::{LatestValues, Timed};
+use crate::latest::Timed;
+use crate::measured::Measured;
 use crate::registry::DataType;
 use crate::summary::{DaySource, Nights};
 use crate::zone::{LocalDay, WINDOW_US};
@@ -30,10 +31,10 @@ pub struct View {
     pub not_after_us: i64,
     /// From when on rows of a type are still there, µs; types that are not named are there from the beginning.
     pub kept_from_us: BTreeMap<DataType, i64>,
-    /// Latest values, as they were read.
-    pub seen: LatestValues,
+    /// Latest values, valid and poor, as they were read.
+    pub seen: Measured,
     /// Latest values, as they were computed.
-    pub(super) latest: Option<LatestValues>,
+    pub(super) latest: Option<Measured>,
     /// Total of the newest NEWS entry, as it was computed.
     pub(super) news_score: Option<Timed>,
     pub(super) days: Days,
@@ -57,7 +58,7 @@ impl View {
             now_ms,
             not_after_us,
             kept_from_us: BTreeMap::new(),
-            seen: LatestValues::default(),
+            seen: Measured::default(),
             latest: None,
             news_score: None,
             days: Days::default(),
@@ -203,7 +204,7 @@ impl View {
     }
 
     /// Ends the batch: what changes, with the version of the window aggregates of a type.
-    pub(super) fn into_changes(mut self, version_of: fn(DataType) -> i64) -> (Vec<DerivedRow>, Option<LatestValues>) {
+    pub(super) fn into_changes(mut self, version_of: fn(DataType) -> i64) -> (Vec<DerivedRow>, Option<Measured>) {
         let slots: Vec<_> = self.days.packed().collect();
         for ((date, data_type), body) in slots {
             self.changes.insert((Output::Slots, day_and_type(date, data_type)), (version_of(data_type), body));

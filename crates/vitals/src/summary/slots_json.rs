@@ -164,7 +164,8 @@ impl DaySlots {
         });
         for (at, cell) in half_hours_of(worn).iter().enumerate() {
             // Flags of a half hour come from activity rows; temperature rows have none.
-            let found = self.half_hours.iter().find(|slot| slot.place == cell.place);
+            // By its start: of a half hour in which the clock changes, rows of each type can begin on another side.
+            let found = self.half_hours.iter().find(|slot| slot.place.start_minute == cell.place.start_minute);
             // The values are those of worn windows already.
             let flags = found.map_or(UNKNOWN, Flags::of);
             put_stem(out, at, flags, cell.place);

@@ -12,7 +12,7 @@ use vitals::derivation::{
     Batch, Changes, DerivedRow, Output, Progress, Setting, Start, Subject, VITAL_TYPES, common_versions, day_of,
     versions,
 };
-use vitals::latest::LatestValues;
+use vitals::measured::Measured;
 use vitals::news_timeline::NewsEntry;
 use vitals::registry::DataType;
 use vitals::summary::{Profile, Section};
@@ -33,7 +33,7 @@ pub(super) struct Input {
     /// What is dirty, read before the rows.
     pub due: Vec<DueRange>,
     /// Latest values, read before the rows.
-    pub seen: LatestValues,
+    pub seen: Measured,
     pub subject: Subject,
     /// Time of the newest entry of NEWS, ms, where a change of settings is ahead.
     pub newest_entry_ms: Option<i64>,
@@ -160,7 +160,7 @@ fn not_after_us(now_ms: i64) -> i64 {
 /// they were taken for good, and is right again. They are taken back until their time comes.
 fn marks_of_ahead(input: &Input) -> Vec<DueRange> {
     let not_after_us = not_after_us(input.now_ms);
-    let of_values = input.seen.signs().into_iter().chain([input.seen.news_score]).flatten();
+    let of_values = input.seen.signs().into_iter().chain([input.seen.valid.news_score]).flatten();
     let newest = of_values.map(|timed| timed.timestamp_ms).chain(input.newest_entry_ms).max();
     let Some(last_us) = newest.map(|time_ms| time_ms * 1000 + 999).filter(|last_us| *last_us > not_after_us) else {
         return Vec::new();
@@ -247,13 +247,7 @@ fn advance(batch: &mut Batch, counts: &DerivationCounts) -> Progress {
 }
 
 /// Returns the commit of what a batch has changed.
-pub(super) fn commit_of(
-    claim: Claim,
-    plan: &Plan,
-    changes: Changes,
-    seen: LatestValues,
-    now_ms: i64,
-) -> DerivationCommit {
+pub(super) fn commit_of(claim: Claim, plan: &Plan, changes: Changes, seen: Measured, now_ms: i64) -> DerivationCommit {
     let mut due = plan.left.clone();
     due.extend(due_later(plan, &changes.ahead_us, now_ms));
     DerivationCommit {
@@ -317,7 +311,7 @@ fn marks(commit: &DerivationCommit, dirty: &Dirty) -> Vec<DueRange> {
 }
 
 /// Returns the events for readers of the log.
-fn events(commit: &DerivationCommit, seen: &LatestValues) -> Vec<NewEvent> {
+fn events(commit: &DerivationCommit, seen: &Measured) -> Vec<NewEvent> {
     let event = |event_type, body: Value| NewEvent { event_type, time_ms: commit.now_ms, body };
     // A day of which only inputs of other days have changed looks as before.
     let is_shown = |row: &&DerivedRow| row.output.is_of_days() && row.output != Output::DayInputs;
@@ -337,8 +331,8 @@ fn events(commit: &DerivationCommit, seen: &LatestValues) -> Vec<NewEvent> {
     };
     let mut events: Vec<NewEvent> = days.into_iter().map(of_day).collect();
     // Entries of the past change with late rows; only a new score is news for those who follow the log.
-    let newest = commit.latest.map(|change| change.computed.news_score);
-    if newest.is_some_and(|newest| newest != seen.news_score) {
+    let newest = commit.latest.map(|change| change.computed.valid.news_score);
+    if newest.is_some_and(|newest| newest != seen.valid.news_score) {
         let score = newest.flatten();
         let body = json!({ "score": score.map(|score| score.value), "time_ms": score.map(|score| score.timestamp_ms),
             "entry": newest_entry(commit) });

@@ -9,7 +9,7 @@ use boxed_futures::boxed_futures;
 use store::{Claim, CommitOutcome, DerivationCommit, DueRange, LatestChange, NodeId, PatientId, StoreError};
 use vitals::cells::Day;
 use vitals::derivation::{Answer, DerivedRow, Frozen, Need, Output, VITAL_TYPES, day_of, is_input};
-use vitals::latest::LatestValues;
+use vitals::measured::Measured;
 use vitals::registry::DataType;
 use vitals::zone::DAY_US;
 
@@ -194,7 +194,7 @@ async fn compare(
     refuse_frozen(&damaged, &kept_from_us)?;
     let stored: Values = sound.into_iter().filter(is_known).collect();
     let (seen, is_latest_damaged) = match health.stored_latest(patient).await {
-        Err(error) if error.is_damage() => (LatestValues::default(), true),
+        Err(error) if error.is_damage() => (Measured::default(), true),
         seen => (seen?, false),
     };
     // Windows whose rows have been deleted by retention keep what was computed from them (refinement 13).
@@ -246,7 +246,7 @@ fn refuse_frozen(damaged: &[(Output, i64)], kept_from_us: &BTreeMap<DataType, i6
 struct Again {
     rows: StoredPatient,
     values: Values,
-    latest: LatestValues,
+    latest: Measured,
     due: Vec<DueRange>,
 }
 

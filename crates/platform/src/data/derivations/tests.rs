@@ -12,7 +12,7 @@ use vitals::block::{Block, Cells};
 use vitals::derivation::{
     Answer, DERIVATIONS, NEWS_SETTING, Need, Output, Rows, Setting, Subject, day_of, figures, is_input,
 };
-use vitals::latest::{LatestValues, newest_of};
+use vitals::measured::Measured;
 use vitals::merge::last_write_wins;
 use vitals::registry::{Channel, DataType, NULL};
 use vitals::summary::Section;
@@ -35,7 +35,7 @@ const OXYGEN_MS: i64 = START_MS + 30 * HOUR_MS;
 struct Memory {
     rows: BTreeMap<(DataType, Channel), Block>,
     derived: Values,
-    latest: LatestValues,
+    latest: Measured,
     due: Vec<DueRange>,
     arrivals: i64,
     rows_read: Arc<AtomicUsize>,
@@ -89,7 +89,7 @@ impl Memory {
         Memory {
             rows: BTreeMap::new(),
             derived: Values::default(),
-            latest: LatestValues::default(),
+            latest: Measured::default(),
             due: vec![oxygen],
             arrivals: 0,
             rows_read: Arc::default(),
@@ -108,7 +108,7 @@ impl Memory {
         };
         self.rows.insert(key, merged);
         let not_after_us = (now_ms + AHEAD_MS) * 1000 + 999;
-        self.latest.merge_newer(&newest_of(block, not_after_us));
+        self.latest.merge_newer(&Measured::of(block, not_after_us));
         let (first_us, last_us) = (block.first_us().unwrap(), block.last_us().unwrap());
         let mark = |first_us, ready_ms| DueRange {
             arrival: self.arrivals,

@@ -98,7 +98,7 @@ impl Data {
             rows.push(BoardRow {
                 name: name_of(&person, uuid),
                 external_id: person.external_patient_id,
-                latest,
+                latest: latest.valid,
                 news,
                 battery: device.and_then(|device| Some((device.battery_level?, device.updated_ms))),
                 worn: recent.worn,

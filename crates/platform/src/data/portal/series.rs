@@ -25,6 +25,8 @@ pub const MOST_POINTS: usize = 10_000;
 pub const MOST_SERIES: usize = 16;
 /// The longest range, ms: a little more than a year.
 pub const LONGEST_SERIES_MS: i64 = 400 * 24 * 3_600_000;
+/// What is said of the end of a range that is longer, or ends before it begins.
+pub const SERIES_RANGE: &str = "must not be before from, nor more than 400 days after it";
 /// Pieces that are read ahead.
 const PIECES_AHEAD: usize = 2;
 
@@ -115,7 +117,7 @@ pub struct SeriesRequest {
 impl SeriesRequest {
     fn check(&self) -> Result<()> {
         if self.to_ms < self.from_ms || self.to_ms - self.from_ms > LONGEST_SERIES_MS {
-            return Err(PlatformError::invalid("to", "must not be before from, nor more than 400 days after it"));
+            return Err(PlatformError::invalid("to", SERIES_RANGE));
         }
         if !(2..=MOST_POINTS).contains(&self.points) {
             return Err(PlatformError::invalid("points", format!("must be 2 to {MOST_POINTS}")));

@@ -1,15 +1,13 @@
 //! OAuth clients: what an operator sets up, and how a client shows which it is.
 
-use std::collections::BTreeMap;
-
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use boxed_futures::boxed_futures;
 use store::{ClientId, HealthChange, HealthMessage, OauthClient};
 
 use super::common::{hash_of, refused};
 use super::redirect::{check_policy_address, check_redirect_uri};
-use crate::core::checks::note;
-use crate::core::error::{PlatformError, Result};
+use crate::core::checks::{is_short_line, note, refuse, trimmed};
+use crate::core::error::{FieldFaults, PlatformError, Result};
 use crate::identity::Identity;
 
 const LONGEST_NAME: usize = 100;
@@ -26,6 +24,29 @@ pub struct NewOauthClient {
     pub privacy_policy_url: String,
     /// Whether it cannot keep a secret, such as an app on a phone. It then has to use PKCE.
     pub public: bool,
+}
+
+impl NewOauthClient {
+    /// Returns everything that is wrong.
+    pub fn faults(&self) -> FieldFaults {
+        let mut errors = FieldFaults::new();
+        if !is_short_line(&self.name, LONGEST_NAME) {
+            note(&mut errors, "name", "must have 1 to 100 characters");
+        }
+        if self.redirect_uris.is_empty() || self.redirect_uris.len() > MOST_ADDRESSES {
+            note(&mut errors, "redirect_uris", "must be 1 to 20 addresses");
+        }
+        // Of more than that each would be named, which makes an answer larger than what was asked.
+        for address in self.redirect_uris.iter().take(MOST_ADDRESSES) {
+            if let Err(message) = check_redirect_uri(address) {
+                note(&mut errors, "redirect_uris", message);
+            }
+        }
+        if let Err(message) = check_policy_address(&self.privacy_policy_url) {
+            note(&mut errors, "privacy_policy_url", message);
+        }
+        errors
+    }
 }
 
 /// A client as an operator sees it.
@@ -50,12 +71,12 @@ pub struct ClientCredentials {
 impl Identity {
     /// Creates a client; answers it and its secret, which cannot be read again. A public client has none.
     pub async fn create_oauth_client(&self, new: NewOauthClient) -> Result<(OauthClient, Option<String>)> {
-        check(&new)?;
+        refuse(new.faults())?;
         let secret = (!new.public).then(|| self.new_secret("pws_"));
         let client = OauthClient {
             id: ClientId::new(self.core.new_record_id()),
             secret_hash: secret.as_deref().map(hash_of),
-            name: new.name.trim().to_owned(),
+            name: trimmed(&new.name).to_owned(),
             privacy_policy_url: new.privacy_policy_url,
             created_ms: self.core.now_ms(),
             removed_ms: None,
@@ -118,24 +139,4 @@ fn fits(client: &OauthClient, secret: Option<&str>) -> bool {
         (None, None) => true,
         _ => false,
     }
-}
-
-fn check(new: &NewOauthClient) -> Result<()> {
-    let mut errors = BTreeMap::new();
-    let name = new.name.trim();
-    if name.is_empty() || name.chars().count() > LONGEST_NAME || name.chars().any(char::is_control) {
-        note(&mut errors, "name", "must have 1 to 100 characters");
-    }
-    if new.redirect_uris.is_empty() || new.redirect_uris.len() > MOST_ADDRESSES {
-        note(&mut errors, "redirect_uri", "must be given, up to 20 times");
-    }
-    for address in &new.redirect_uris {
-        if let Err(message) = check_redirect_uri(address) {
-            note(&mut errors, "redirect_uri", message);
-        }
-    }
-    if let Err(message) = check_policy_address(&new.privacy_policy_url) {
-        note(&mut errors, "privacy_policy_url", message);
-    }
-    if errors.is_empty() { Ok(()) } else { Err(PlatformError::Invalid(errors)) }
 }

@@ -5,7 +5,9 @@ use runtime::HashMap;
 use store::{ApiKey, ApiKeyId, EntityId, GroupCode, NewPassword, SecurityEventType, TotpConfirmation, UserId};
 
 use super::session::PortalCaller;
-use crate::core::error::{PlatformError, Result};
+use super::totp::is_code;
+use crate::core::checks::{is_short_line, note, refuse, trimmed};
+use crate::core::error::{FieldFaults, PlatformError, Result};
 use crate::identity::Identity;
 use crate::identity::accounts::NewApiKey;
 use crate::identity::login::words_of_account;
@@ -70,14 +72,8 @@ impl Identity {
     /// cannot be read again.
     pub async fn create_portal_key(&self, caller: &PortalCaller, mut new: NewApiKey) -> Result<(ApiKeyView, String)> {
         caller.researcher()?;
-        let name = new.name.unwrap_or_default().trim().to_owned();
-        if name.is_empty() || name.chars().count() > LONGEST_KEY_NAME || name.chars().any(char::is_control) {
-            return Err(PlatformError::invalid("name", "must have 1 to 100 characters"));
-        }
-        if new.expires_ms.is_some_and(|end_ms| end_ms <= self.core.now_ms()) {
-            return Err(PlatformError::invalid("expires_at", "must lie ahead"));
-        }
-        new.name = Some(name);
+        refuse(self.portal_key_faults(&new))?;
+        new.name = new.name.as_deref().map(trimmed).map(str::to_owned);
         new.groups.sort();
         new.groups.dedup();
         let account = self.portal_account(caller).await?;
@@ -85,6 +81,19 @@ impl Identity {
         let (key, token) = self.make_api_key(&account, new).await?;
         self.note_by(SecurityEventType::ApiKeyCreated, &caller.security_actor(), EntityId::new(key.id.as_str())).await;
         Ok((ApiKeyView { key, groups }, token))
+    }
+
+    /// Returns everything that is wrong of a key to create.
+    pub fn portal_key_faults(&self, new: &NewApiKey) -> FieldFaults {
+        let mut errors = FieldFaults::new();
+        // A name, by which its owner finds it in the list: the command line makes keys without one.
+        if !is_short_line(new.name.as_deref().unwrap_or_default(), LONGEST_KEY_NAME) {
+            note(&mut errors, "name", "must have 1 to 100 characters");
+        }
+        if new.expires_ms.is_some_and(|end_ms| end_ms <= self.core.now_ms()) {
+            note(&mut errors, "expires_at", "must lie ahead");
+        }
+        errors
     }
 
     /// Revokes one of the caller's API keys.
@@ -116,6 +125,10 @@ impl Identity {
     /// Confirms a second factor by a code, which is thereby used up; answers its recovery codes, which cannot be read
     /// again. Other sessions of the account, on the Users Cloud as well, end: nobody has given a code for them.
     pub async fn confirm_totp(&self, caller: &PortalCaller, code: &str, address: &str) -> Result<Vec<String>> {
+        // Not as a guess: what is no code at all is a slip of the finger.
+        if !is_code(code) {
+            return Err(PlatformError::invalid("code", "must have six digits"));
+        }
         let waiting = self.core.users().totp(&caller.account).await?.filter(|totp| totp.confirmed_ms.is_none());
         let waiting = waiting.ok_or(PlatformError::NotFound("second factor"))?;
         let step = self.check_totp(&caller.account, &waiting, code, address)?;

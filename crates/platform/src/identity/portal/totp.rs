@@ -101,10 +101,20 @@ fn unreadable() -> PlatformError {
     }
 }
 
+/// Returns whether a text has the form of a code.
+pub(super) fn is_code(text: &str) -> bool {
+    let digits = digits_of(text);
+    digits.len() == usize::from(DIGITS) && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Returns a code without the blank that apps show between its two groups, and that people copy.
+fn digits_of(code: &str) -> String {
+    code.replace(' ', "")
+}
+
 /// Returns the step around now whose code this is.
 fn step_of(secret: &[u8], code: &str, now_ms: i64) -> Option<i64> {
-    // Apps show a code in two groups, and people copy the blank between them.
-    let digits = code.replace(' ', "");
+    let digits = digits_of(code);
     let now_s = u64::try_from(now_ms.div_euclid(1_000)).ok()?;
     let step = generator(secret).check(&digits, now_s)?;
     i64::try_from(step).ok()

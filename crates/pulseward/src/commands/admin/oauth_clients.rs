@@ -1,8 +1,8 @@
 //! OAuth clients: create, list, remove.
 
 use clap::Args;
-use platform::Platform;
 use platform::oauth::NewOauthClient;
+use platform::{Platform, PlatformError};
 use serde_json::{Value, json};
 use store::ClientId;
 
@@ -35,13 +35,25 @@ impl Operate for CreateOauthClient {
             privacy_policy_url: self.privacy_policy_url,
             public: self.public,
         };
-        let (client, secret) = platform.identity.create_oauth_client(new).await?;
+        let created = platform.identity.create_oauth_client(new).await;
+        let (client, secret) = created.map_err(with_options)?;
         Ok(match secret {
             Some(secret) => json!({"client_id": client.id, "client_secret": secret}),
             // Without the field and not null: scripts that put it into a file would write the word null.
             None => json!({"client_id": client.id}),
         })
     }
+}
+
+/// Returns an error with options in the place of fields, which have other names.
+fn with_options(error: PlatformError) -> PlatformError {
+    let PlatformError::Invalid(faults) = error else { return error };
+    let option = |field: String| match field.as_str() {
+        // Given once for each address.
+        "redirect_uris" => "--redirect-uri".to_owned(),
+        _ => format!("--{}", field.replace('_', "-")),
+    };
+    PlatformError::Invalid(faults.into_iter().map(|(field, found)| (option(field), found)).collect())
 }
 
 /// List all OAuth clients, oldest first

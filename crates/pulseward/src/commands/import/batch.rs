@@ -4,12 +4,17 @@
 
 use csv::StringRecord;
 use serde_json::{Value, json};
+use vitals::intake::FORMS_OF_A_TIME;
 use vitals::registry::{DataType, Kind};
+use vitals::sample_time::Decimal;
 
 /// Bytes of JSON after which a batch is sent: far below what a service takes.
 const FULL_BYTES: usize = 4 << 20;
 /// Rows after which a batch is sent, so that one answer does not take long.
 const FULL_ROWS: u64 = 100_000;
+
+/// The column of times.
+const TIME: &str = "timestamp";
 
 /// Rows of one type on their way.
 pub struct Batch {
@@ -96,6 +101,14 @@ fn push_cell(column: &mut Column, cell: &str) -> Result<(), String> {
         return Ok(());
     }
     let is_number = cell.parse::<serde_json::Number>().is_ok();
+    if !is_number && column.name == TIME {
+        // The service reads it to the microsecond, as this does, so that the cell goes on as it is.
+        if Decimal::parse_time(cell).is_none() {
+            return Err(format!("`{cell}` in column `{TIME}` {FORMS_OF_A_TIME}"));
+        }
+        column.cells.push_str(&Value::from(cell).to_string());
+        return Ok(());
+    }
     if !is_number {
         return Err(format!("`{cell}` in column `{}` is not a number", column.name));
     }
@@ -159,6 +172,21 @@ mod tests {
         let mut batch = batch(DataType::Activity, &["timestamp", "bpm"]);
         for wrong in ["abc", "NaN", "1,2", "0x7e", "1]", "--1"] {
             assert!(push(&mut batch, &["1", wrong]).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn times_are_numbers_or_iso_8601() {
+        let mut batch = batch(DataType::Activity, &["timestamp", "bpm"]);
+        for good in ["2025-11-20T00:53:20Z", "2025-11-20T01:53:20.123456+01:00", "1763600000000"] {
+            push(&mut batch, &[good, "61"]).expect(good);
+        }
+        let body: Value = serde_json::from_slice(&batch.take().0).unwrap();
+        let times = json!(["2025-11-20T00:53:20Z", "2025-11-20T01:53:20.123456+01:00", 1_763_600_000_000_i64]);
+        assert_eq!(body["data"]["activity"]["timestamp"], times);
+        for wrong in ["2025-11-20T00:53:20", "2025-11-20", "20.11.2025 00:53", "noon"] {
+            let reason = push(&mut batch, &[wrong, "61"]).unwrap_err();
+            assert!(reason.contains("milliseconds since 1970 or ISO 8601"), "{reason}");
         }
     }
 

@@ -169,7 +169,7 @@ async fn derive(health: &HealthDb, name: &str) {
         rows.push(row(Output::News, entry.time_ms, serde_json::to_vec(&entry).expect("an entry")));
     }
     let seen = health.stored_latest(&patient).await.expect("values");
-    let latest = Some(LatestChange { seen, computed: latest(61.5) });
+    let latest = Some(LatestChange { seen, computed: latest(61.5).into() });
     let commit = DerivationCommit { rows, latest, ..DerivationCommit::nothing(claim) };
     health.commit_derivations(vec![commit]).await.expect("committed");
 }

