@@ -3,8 +3,10 @@
 //!
 //! The extractor of a route says which credential it has accepted. What else a request shows proves nothing.
 
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use platform::{PlatformError, SecurityActor};
 

@@ -84,6 +84,6 @@ pub use users::{
     GroupDeletion, GroupSetting, HealthMessage, KeyHolder, KnownEntry, Member, MemberRemoval, NameHashes, NewPassword,
     NewPatientPassword, OauthClient, Patient, PatientAccess, PatientDetachment, PatientErasure, PendingHealthMessage,
     PersonChange, PortalHolder, PortalSession, RetiredAuditKey, RoleChange, Seal, SecurityEvent, SecurityPage,
-    SecurityQuery, Session, SessionHolder, SettingsOfGroup, StoreIdentity, StudyAttachment, ToOverwrite, Totp, TotpConfirmation,
-    UsedFactor, UsersDb,
+    SecurityQuery, Session, SessionHolder, SettingsOfGroup, StoreIdentity, StudyAttachment, ToOverwrite, Totp,
+    TotpConfirmation, UsedFactor, UsersDb,
 };
