@@ -7,8 +7,8 @@ use super::{Stores, audit, no_settings, on_both_engines, until_waiting};
 use crate::events::MessageKey;
 use crate::ids::{AttachmentId, MessageId, PatientId, SerialNumber};
 use crate::{
-    Account, AccountId, Activation, ApiKey, ApiKeyId, BraceletId, GroupCode, Patient, PatientId, PatientState,
-    PersonChange, Role, SigningKey, StoreError,
+    Account, AccountId, Activation, ApiKey, ApiKeyId, BraceletId, GroupCode, Patient, PatientState, PersonChange, Role,
+    SigningKey, StoreError,
 };
 
 on_both_engines! {

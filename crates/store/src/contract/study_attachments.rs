@@ -3,7 +3,7 @@
 use super::example_rows::{message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
 use crate::ids::PatientId;
-use crate::{EffectiveSettings, GroupCode, HealthChange, HealthMessage};
+use crate::{EffectiveSettings, GroupCode, HealthChange, HealthMessage, PatientErasure};
 
 on_both_engines! {
     times_in_studies_are_kept_when_a_patient_leaves_and_go_with_the_patient
@@ -46,6 +46,9 @@ async fn times_in_studies_are_kept_when_a_patient_leaves_and_go_with_the_patient
     assert_eq!(times_of(&stores, &["grace"]).await, expected);
     assert_eq!(times_of(&stores, &["grace", "rosa", "nobody"]).await.len(), 4);
     let change = HealthChange::ErasePatient { uuid: grace.clone(), at_ms: 60 };
-    users.erase_patient(&grace, 60, HealthMessage { change, ..message("i6", 60) }).await.expect("erased");
+    users
+        .erase_patient(&grace, PatientErasure::default(), 60, HealthMessage { change, ..message("i6", 60) })
+        .await
+        .expect("erased");
     assert_eq!(times_of(&stores, &["grace"]).await, []);
 }
