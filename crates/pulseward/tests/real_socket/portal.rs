@@ -50,6 +50,8 @@ async fn the_pages_are_around_the_clouds_and_the_cookie_is_secure_on_https() {
         assert!(answer.headers()["content-type"].to_str().unwrap().ends_with("json"), "{path}");
     }
     let cookie = sign_in(data.path(), &service.url, "ada@study.example").await;
+    // Browsers take a name like this from https alone, and for this host alone.
+    assert!(cookie.starts_with("__Host-pulseward_session="), "{cookie}");
     let mut attributes: Vec<&str> = cookie.split("; ").skip(1).collect();
     attributes.sort_unstable();
     assert_eq!(attributes, ["HttpOnly", "Path=/", "SameSite=Strict", "Secure"]);
