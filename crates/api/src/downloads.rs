@@ -23,8 +23,9 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(download))
 }
 
-/// Returns a file, or a range of it. The address comes from `downloadUrl` or from the listing of the lake and needs
-/// nothing else.
+/// Returns a file, or a range of it.
+///
+/// The address comes from `downloadUrl` or from the listing of the lake and needs nothing else.
 #[utoipa::path(get, path = "/downloads/{name}", tag = "exports",
     params(("name" = String, Path, description = "what the file is saved as"), ("object" = String, Query),
         ("expires" = i64, Query, description = "end of the link, seconds since 1970"), ("signature" = String, Query),

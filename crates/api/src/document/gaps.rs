@@ -8,6 +8,8 @@ use super::examples;
 const EMPTY_SCHEMAS: usize = 0;
 /// Operations without summary, description, tag or id.
 const UNDESCRIBED_OPERATIONS: usize = 0;
+/// Characters of a summary.
+const LONGEST_SUMMARY: usize = 120;
 /// Schemas that have the name of a type of ours, which says nothing to others.
 const INNER_NAMES: usize = 0;
 /// Values of a schema whose example follows from nothing.
@@ -115,6 +117,17 @@ fn every_operation_is_named_and_described() {
     };
     let undescribed = operations(&document).filter(|(_, operation)| !is_whole(operation)).map(|(name, _)| name);
     assert_falls(&undescribed.collect::<Vec<_>>(), UNDESCRIBED_OPERATIONS);
+}
+
+/// Pages list operations by their summaries, a line each.
+#[test]
+fn summary_is_a_short_line() {
+    let document = crate::document();
+    let long = operations(&document).filter(|(_, operation)| {
+        let summary = operation["summary"].as_str().unwrap_or_default();
+        summary.contains('\n') || summary.chars().count() > LONGEST_SUMMARY
+    });
+    assert_eq!(long.map(|(name, _)| name).collect::<Vec<_>>(), Vec::<String>::new());
 }
 
 #[test]

@@ -42,8 +42,9 @@ async fn refresh_by_post(state: State<ApiState>, address: ClientAddress, token: 
     refresh(state, address, token).await
 }
 
-/// Ends the token, and those that it was refreshed from. A token that has expired is taken as long as it
-/// could be refreshed.
+/// Ends the token, and those that it was refreshed from.
+///
+/// A token that has expired is taken as long as it could be refreshed.
 #[utoipa::path(post, path = "/auth/logout", tag = "logins", security(("health_token" = [])),
     responses((status = 204), (status = 401, body = ErrorBody)))]
 async fn logout(State(state): State<ApiState>, BearerToken(token): BearerToken) -> Result<StatusCode> {

@@ -181,8 +181,9 @@ fn url_of_page(path: &str, pages: &Pages, form: &DayForm, page: i64) -> String {
     format!("{path}?date_from={first}&date_to={last}&include_slots={slots}&per_page={per_page}{types}&page={page}")
 }
 
-/// Returns the daily summaries of the token's patient, ascending. Every day of the range is there, also one without
-/// data.
+/// Returns the daily summaries of the token's patient, ascending.
+///
+/// Every day of the range is there, also one without data.
 ///
 /// At most 3,660 days, and a later last day, such as 9999-12-31, becomes the present day; `per_page` is at least 1 and at most 100.
 #[utoipa::path(get, path = "/user-summaries", tag = "summaries",

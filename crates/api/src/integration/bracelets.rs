@@ -148,8 +148,10 @@ impl From<Bracelet> for BraceletBody {
     }
 }
 
-/// Returns the bracelets that the caller's patients wear, and those that nobody wears and that a member of the caller's
-/// studies has registered; then those that the patients' syncs have named.
+/// Returns the bracelets that the caller may act on, and those that syncs of their patients have named.
+///
+/// First those that the caller's patients wear, and those that nobody wears and that a member of the caller's studies
+/// has registered; then those that the patients' syncs have named.
 #[utoipa::path(get, path = "/v1/bracelets", tag = "bracelets", security(("api_key" = [])),
     responses((status = 200, body = Vec<BraceletBody>), (status = 401, body = ErrorBody)))]
 async fn list(

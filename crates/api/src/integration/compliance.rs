@@ -71,8 +71,9 @@ async fn of_heart_rate(
     Ok(Json(ComplianceBody { date: day.to_string(), compliance }))
 }
 
-/// Counts of a day: of the patient's local day, or with `utc=yes` of the day in UTC. What there is nothing of is left
-/// out.
+/// Counts of a day.
+///
+/// Of the patient's local day, or with `utc=yes` of the day in UTC. What there is nothing of is left out.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/raw-data-compliance/{date}", tag = "compliance",
     params(("uuid" = String, Path), ("date" = String, Path, description = "YYYY-MM-DD"), ("utc" = Option<String>, Query, description = "`yes` to count the day of UTC")),
     security(("api_key" = [])),

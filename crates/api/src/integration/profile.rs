@@ -94,7 +94,9 @@ async fn erase(
     })
 }
 
-/// Returns the receipt of an erasure again, with what is left of it now, to the account that has erased and to administrators.
+/// Returns the receipt of an erasure again, with what is left of it now.
+///
+/// For the account that has erased and for administrators.
 #[utoipa::path(get, path = "/v1/erasures/{uuid}", tag = "patients",
     params(("uuid" = String, Path)),
     security(("api_key" = [])),

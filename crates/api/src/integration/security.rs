@@ -86,8 +86,9 @@ impl From<SecurityEvent> for EventBody {
     }
 }
 
-/// Returns what bears on security, oldest first: logins, second factors, keys, resets, accounts, and what was denied. For
-/// administrators.
+/// Returns what bears on security, oldest first.
+///
+/// Logins, second factors, keys, resets, accounts, and what was denied. For administrators.
 ///
 /// Give `next` as `after` while there is more, and later to learn what is new.
 #[utoipa::path(get, path = "/v1/security/events", tag = "audit logs",

@@ -267,8 +267,9 @@ fn score(entry: &NewsEntry) -> ScoreBody {
     }
 }
 
-/// Returns the board of a study: every patient with newest values, score, bracelet and the last hours, in the order in
-/// which they joined.
+/// Returns the board of a study.
+///
+/// Every patient with newest values, score, bracelet and the last hours, in the order in which they joined.
 #[utoipa::path(get, path = "/groups/{code}/board", tag = "portal", params(("code" = String, Path)),
     security(("portal_cookie" = []), ("api_key_header" = []), ("api_key_bearer" = []), ("api_key_parameter" = [])),
     responses((status = 200, body = BoardBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
@@ -291,8 +292,9 @@ async fn board(
     streamed(batches, frame, ROWS_AT_ONCE, |out, row| serde_json::to_writer(out, &RowBody::from(&row))).await
 }
 
-/// Returns what changes on the board of a study, as server-sent events: `row` with a row as data, `reload` when the
-/// board has to be read again.
+/// Returns what changes on the board of a study, as server-sent events.
+///
+/// `row` comes with a row as data, `reload` when the board has to be read again.
 ///
 /// A client that comes back with `Last-Event-ID` gets what it has missed. The stream ends with the session or the API
 /// key.

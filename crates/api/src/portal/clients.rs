@@ -120,7 +120,7 @@ body! {
         #[schema(min_length = 1, max_length = 100, extensions(("x-pattern" = json!(SHORT_LINE))))]
         name: String,
         // The operation says what is wrong with having none.
-        #[schema(schema_with = redirect_uris)]
+        #[schema(schema_with = redirect_uris, required = true)]
         redirect_uris: Option<Vec<String>>,
         /// Address of the privacy policy that patients are shown.
         #[schema(max_length = 2000, extensions(("x-pattern" = json!(PAGE_ADDRESS))))]

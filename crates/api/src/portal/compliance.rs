@@ -113,8 +113,9 @@ impl From<TypeHours> for TypeHoursBody {
     }
 }
 
-/// Share of the heart rate of each patient that has arrived on each local day, as `/v1/patients/{uuid}/compliance/{date}`
-/// counts it.
+/// Share of the heart rate of each patient that has arrived on each local day.
+///
+/// As `/v1/patients/{uuid}/compliance/{date}` counts it.
 ///
 /// At most 92 days, and a later last day, such as 9999-12-31, becomes the present day.
 #[utoipa::path(get, path = "/groups/{code}/compliance", tag = "portal", params(("code" = String, Path),

@@ -82,8 +82,9 @@ impl From<NewsEntry> for NewsHistoryEntry {
     }
 }
 
-/// Returns the history of a patient's NEWS. An entry is made when a sub-score, the total or the set of missing parts
-/// changes.
+/// Returns the history of a patient's NEWS.
+///
+/// An entry is made when a sub-score, the total or the set of missing parts changes.
 ///
 /// At most 400 days; a later end, such as 9999-12-31, is brought to the longest range.
 #[utoipa::path(get, path = "/patients/{uuid}/news", tag = "portal",

@@ -127,8 +127,10 @@ impl From<Gap> for GapBody {
     }
 }
 
-/// Series for a chart: the exact lowest and highest value of each bucket of time, or the rows themselves where there are
-/// no more of them than points.
+/// Series for a chart.
+///
+/// The exact lowest and highest value of each bucket of time, or the rows themselves where there are no more of them
+/// than points.
 ///
 /// Values that mean "no value" are left out. At most 400 days; a later end, such as 9999-12-31, is brought to the longest
 /// range.

@@ -105,13 +105,15 @@ async fn open(
 }
 
 /// Returns the session, if it goes on. With `peek=1` asking is no sign that somebody is there.
-#[utoipa::path(get, path = "/session", tag = "portal", params(("peek" = Option<String>, Query,
-        description = "1 to ask without keeping the session from being locked"), ("optional" = Option<String>, Query,
+#[utoipa::path(get, path = "/session", tag = "portal", params(("peek" = Option<i64>, Query,
+        description = "1 to ask without keeping the session from being locked"), ("optional" = Option<i64>, Query,
         description = "1 to be answered 204 and not 401 where there is no session")), security((), ("portal_cookie" = [])),
     responses((status = 200, body = SessionBody), (status = 204, description = "no session, with `optional=1`"),
         (status = 401, body = ErrorBody)))]
 async fn show(State(state): State<ApiState>, parameters: Parameters, caller: Result<OwnCall>) -> Result<Response> {
-    let is_optional = parameters.one("optional") == Some("1");
+    let is_optional = parameters.flag("optional")?;
+    // Read by the caller's extractor, which takes anything else for no.
+    parameters.flag("peek")?;
     match caller {
         Ok(OwnCall(caller)) => Ok(Json(session_body(&state, &caller).await?).into_response()),
         // At a first visit there is none, and browsers report a 401 as an error of the page.

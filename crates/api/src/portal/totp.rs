@@ -79,8 +79,10 @@ async fn begin(State(state): State<ApiState>, PortalCall(caller): PortalCall) ->
     Ok(Json(TotpBody { secret: new.secret, otpauth_url: new.otpauth_url }))
 }
 
-/// Shows a first code, from when on each sign-in asks for one; answers ten recovery codes, which cannot be read again. A
-/// code works once, and from 30 s before to 60 s after its time.
+/// Shows a first code, from when on each sign-in asks for one.
+///
+/// Answers ten recovery codes, which cannot be read again. A code works once, and from 30 s before to 60 s after its
+/// time.
 #[utoipa::path(put, path = "/totp", tag = "portal", request_body = TotpCode,
     security(("portal_cookie" = [], "csrf_token" = [])),
     responses((status = 200, body = RecoveryCodesBody), (status = 401, body = ErrorBody),

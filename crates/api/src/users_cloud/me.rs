@@ -28,8 +28,9 @@ async fn read(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Re
     Ok(Json(UserBody::of_caller(state.platform.identity.owner(&caller.user).await?)))
 }
 
-/// Changes the caller's own attributes. Another e-mail needs the present password as well. An account has only its names
-/// here.
+/// Changes the caller's own attributes.
+///
+/// Another e-mail needs the present password as well. An account has only its names here.
 #[utoipa::path(patch, path = "/me", tag = "users", security(("users_token" = [])),
     request_body = OwnProfileChange,
     responses((status = 200, body = UserBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),

@@ -160,6 +160,29 @@ async fn faults_of_a_form_come_at_once_under_the_names_of_its_fields() {
 }
 
 #[tokio::test]
+async fn fields_that_there_are_not_are_refused_on_every_form() {
+    let story = Story::begin().await;
+    let (root, _) = Browser::of(&story, "root@example.org", Role::Admin).await;
+    let client =
+        json!({"name": "Diary", "redirect_uris": ["https://d.example"], "privacy_policy_url": "https://d.example"});
+    for (method, path, mut body) in [
+        ("POST", "/portal/session", json!({"email": "root@example.org", "password": PASSWORD})),
+        ("POST", "/portal/api/clients", client),
+        ("POST", "/portal/api/keys", json!({"name": "n"})),
+        ("PUT", "/portal/api/account/password", json!({"current": PASSWORD, "new": "another long password"})),
+        ("PUT", "/portal/api/totp", json!({"code": "123456"})),
+        ("DELETE", "/portal/api/totp", json!({"password": PASSWORD})),
+        ("POST", "/portal/api/totp/recovery-codes", json!({"password": PASSWORD})),
+    ] {
+        let name = body.as_object().and_then(|fields| fields.keys().next().cloned()).expect("a field");
+        body[format!("{name}s")] = json!(1);
+        let refused = root.ask(&story, method, path, body).await;
+        let fault = json!({format!("{name}s"): [format!("is no field here; did you mean {name}?")]});
+        assert_eq!((refused.error(), &refused.body["errors"]), ((422, "invalid"), &fault), "{method} {path}");
+    }
+}
+
+#[tokio::test]
 async fn heat_map_of_a_study_is_of_ninety_two_days_at_most() {
     let story = Story::begin().await;
     let (ada, key) = Browser::of(&story, "ada@example.org", Role::Researcher).await;
@@ -242,5 +265,10 @@ async fn form_of_the_login_is_checked_before_any_password() {
         assert_eq!(wrong_fields(&refused), fields, "{body}");
         assert_eq!(refused.header("set-cookie"), "", "{body}");
     }
-    Browser::sign_in(&story, json!({"email": "ada@example.org", "password": PASSWORD})).await;
+    let ada = Browser::sign_in(&story, json!({"email": "ada@example.org", "password": PASSWORD})).await;
+    for query in ["peek=yes", "optional=2", "peek=null&peek=1"] {
+        let refused = ada.get(&story, &format!("/portal/session?{query}")).await;
+        assert_eq!(refused.error(), (400, "malformed_parameter"), "{query}");
+    }
+    ada.get(&story, "/portal/session?peek=1&optional=0").await.ok();
 }

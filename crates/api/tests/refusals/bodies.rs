@@ -506,3 +506,42 @@ async fn blanks_that_nobody_sees_are_no_name() {
     let activated = study.story.post("/users/activate", activation).await.ok();
     assert_eq!((&activated["user"]["first_name"], &activated["user"]["country"]), (&Value::Null, &Value::Null));
 }
+
+#[tokio::test]
+async fn byte_order_mark_is_skipped_and_an_integer_may_have_a_fraction_of_zeros() {
+    let (study, voucher) = begin().await;
+    let mark = |json: &str| [b"\xef\xbb\xbf", json.as_bytes()].concat();
+    for route in routes(&study, &voucher) {
+        let at = format!("{} {}", route.method, route.path);
+        let name = route.good.as_object().and_then(|good| good.keys().next().cloned()).expect("a field");
+        let mut body = route.good.clone();
+        body[&name] = json!({});
+        let refused = send(&study, &route, &[JSON], mark(&body.to_string())).await;
+        assert!(wrong_fields(&refused).iter().any(|wrong| *wrong == name || wrong == "email"), "{at}: {refused:?}");
+    }
+    let put = async |path: String, body: &str| {
+        let path = format!("/integration{path}");
+        let route = Route { method: "PUT", path, credential: study.key.clone(), good: Value::Null };
+        send(&study, &route, &[JSON], mark(body)).await.ok()
+    };
+    let settings = put(study.of_group("/settings"), r#"{"activity_goal_steps": 2.0}"#).await;
+    assert_eq!(settings["activity_goal_steps"], 2);
+    assert_eq!(put(study.of_grace("/news-settings"), r#"{"spo2_scale": 2.0}"#).await["spo2_scale"], 2);
+}
+
+#[tokio::test]
+async fn zone_that_staff_takes_away_is_shown_no_more() {
+    let (study, _) = begin().await;
+    let list = study.of_group("/patients?fields[]=time_zone");
+    let zone = async || {
+        let rows = study.read(&list).await;
+        let mut rows = rows.as_array().expect("rows").iter();
+        rows.find(|row| row["uuid"] == json!(study.grace.uuid)).expect("a row")["time_zone"].clone()
+    };
+    study.ask("PATCH", &study.of_grace(""), json!({"time_zone": "Asia/Tokyo"})).await.ok();
+    assert_eq!(zone().await, "Asia/Tokyo");
+    study.ask("PATCH", &study.of_grace(""), json!({"time_zone": null})).await.ok();
+    assert_eq!(zone().await, Value::Null);
+    let me = study.story.get_as("/users/me", &study.grace.users_token).await.ok();
+    assert_eq!(me["time_zone"], Value::Null);
+}

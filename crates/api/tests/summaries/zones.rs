@@ -8,7 +8,7 @@ use crate::{MINUTE_MS, Study};
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 async fn sync(study: &Study, patient: &Enrolled, zone: &str, times: &[i64]) {
-    let bpm: Vec<i64> = (0..times.len() as i64).map(|at| 60 + at).collect();
+    let bpm: Vec<i64> = (0..times.len() as i64).map(|at| 60 + at % 100).collect();
     let body = json!({"time_zone": zone, "data": {"activity": {"timestamp": times, "bpm": bpm, "last_steps": 10}}});
     study.story.post_as("/health/v1/sync", &patient.health_token, body).await.ok();
     study.story.derive().await;
@@ -53,6 +53,54 @@ async fn slots_of_zones_off_the_hour_begin_at_their_own_midnight() {
             assert_eq!(slots(&other["heart_rate"]["slots"])[0].0, label, "{zone} {date}");
         }
     }
+}
+
+/// Clocks change at a quarter to three there, within a half hour.
+#[tokio::test]
+async fn half_hours_of_the_chatham_islands_have_a_time_each_on_days_of_change() {
+    for (date, midnight_ms, hours) in [("2025-04-06", 1_743_848_100_000_i64, 25), ("2025-09-28", 1_758_971_700_000, 23)]
+    {
+        let study = Study::begin().await;
+        let patient = study.patient().await;
+        let times: Vec<i64> = (0..hours * 12).map(|window| midnight_ms + window * 5 * MINUTE_MS).collect();
+        sync(&study, &patient, "Pacific/Chatham", &times).await;
+        let found = day(&study, &patient, date).await;
+        assert_eq!(slots(&found["heart_rate"]["slots"]).len() as i64, hours * 12, "{date}");
+        let starts: Vec<i64> =
+            slots(&found["heart_rate"]["slots_thirty_minutes"]).into_iter().map(|(_, start)| start).collect();
+        assert!(starts.windows(2).all(|pair| pair[0] < pair[1]), "{date}: {starts:?}");
+        // The half hour of the change is longer or shorter; none is lost.
+        assert!((hours * 2..=hours * 2 + 1).contains(&(starts.len() as i64)), "{date}: {}", starts.len());
+        assert_eq!(found["activity"]["total_steps"], hours * 120, "{date}");
+    }
+}
+
+#[tokio::test]
+async fn half_hours_at_a_border_have_a_time_each() {
+    let study = Study::begin().await;
+    study.story.pass_ms(24 * HOUR_MS);
+    let patient = study.patient().await;
+    let ten_ms = 1_763_632_800_000;
+    for (minute, zone) in [(0, "Asia/Kathmandu"), (5, "Asia/Kolkata"), (10, "Asia/Kathmandu")] {
+        sync(&study, &patient, zone, &[ten_ms + minute * MINUTE_MS]).await;
+    }
+    let found = day(&study, &patient, "2025-11-20").await;
+    let thirty = slots(&found["heart_rate"]["slots_thirty_minutes"]);
+    assert_eq!(thirty, [("15:30".to_owned(), ten_ms - 15 * MINUTE_MS), ("15:30".to_owned(), ten_ms)]);
+}
+
+#[tokio::test]
+async fn rows_that_say_nothing_of_battery_and_charging_do_not_outvote_those_that_do() {
+    let study = Study::begin().await;
+    study.story.pass_ms(24 * HOUR_MS);
+    let patient = study.patient().await;
+    let ten_ms = 1_763_632_800_000;
+    let times: Vec<i64> = (0..5).map(|minute| ten_ms + minute * MINUTE_MS).collect();
+    let only_first = |value: i64| json!([value, null, null, null, null]);
+    let rows = json!({"timestamp": times, "bpm": 60, "charging": only_first(1), "battery": only_first(9)});
+    study.story.sync(&patient, json!({ "activity": rows })).await;
+    let slot = day(&study, &patient, "2025-11-20").await["heart_rate"]["slots"][0].clone();
+    assert_eq!((&slot["is_charging"], &slot["is_low_battery"]), (&json!(true), &json!(true)), "{slot}");
 }
 
 #[tokio::test]

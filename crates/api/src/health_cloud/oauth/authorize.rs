@@ -87,8 +87,9 @@ body! {
     }
 }
 
-/// Takes the forms of the pages: the login, which leads to the consent page, and the decision, which leads back to the
-/// application.
+/// Takes the forms of the pages.
+///
+/// The login leads to the consent page, and the decision leads back to the application.
 #[utoipa::path(post, path = "/oauth/authorize", tag = "oauth",
     request_body(content = AuthorizationForm, content_type = "application/x-www-form-urlencoded"),
     responses((status = 200, body = String, content_type = "text/html"),

@@ -72,8 +72,9 @@ struct Metadata {
     authorization_response_iss_parameter_supported: bool,
 }
 
-/// Returns what the authorization server is and can do. It is also at `/.well-known/oauth-authorization-server/health`
-/// of the service.
+/// Returns what the authorization server is and can do.
+///
+/// It is also at `/.well-known/oauth-authorization-server/health` of the service.
 #[utoipa::path(get, path = "/.well-known/oauth-authorization-server", tag = "oauth",
     responses((status = 200, body = Metadata)))]
 async fn metadata(State(state): State<ApiState>) -> Json<Metadata> {
