@@ -11,7 +11,8 @@ use super::vital::{Interval, VITAL_TYPES};
 use super::windows::{Windows, joined};
 use crate::block::Block;
 use crate::cells::Day;
-use crate::latest::{LatestValues, Timed};
+use crate::latest::LatestValues;
+use crate::news_timeline::NewestNews;
 use crate::registry::DataType;
 use crate::summary::{DaySource, Nights};
 use crate::zone::{LocalDay, WINDOW_US};
@@ -34,8 +35,8 @@ pub struct View {
     pub seen: LatestValues,
     /// Latest values, as they were computed.
     pub(super) latest: Option<LatestValues>,
-    /// Total of the newest NEWS entry, as it was computed.
-    pub(super) news_score: Option<Timed>,
+    /// The newest NEWS entries, where they were computed.
+    pub(super) newest_news: Option<NewestNews>,
     pub(super) days: Days,
     /// Touched windows by type, in order and apart from each other.
     pub(super) touched: BTreeMap<DataType, Vec<Windows>>,
@@ -59,7 +60,7 @@ impl View {
             kept_from_us: BTreeMap::new(),
             seen: LatestValues::default(),
             latest: None,
-            news_score: None,
+            newest_news: None,
             days: Days::default(),
             touched: BTreeMap::new(),
             vital_intervals: None,
