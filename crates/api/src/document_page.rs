@@ -2,15 +2,25 @@
 //! are in the program.
 
 use axum::Router;
-use axum::http::HeaderValue;
+use axum::body::{Body, to_bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
-use axum::response::Response;
+use axum::http::{HeaderValue, Request, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use tower::ServiceExt as _;
 use tower_http::set_header::SetResponseHeaderLayer;
 use utoipa_swagger_ui::{Config, SwaggerUi, oauth};
 
 /// Scripts, styles and requests of this server only. What the style sheet draws is written in itself (`data:`).
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The script that begins the page.
+const START: &str = "/docs/swagger-initializer.js";
+/// The last plugin that the library begins the page with.
+const LAST_PLUGIN: &str = "SwaggerUIBundle.plugins.DownloadUrl";
+/// A plugin that searches operations, where the library's search looks at the names of tags alone.
+const SEARCH: &str = include_str!("document_page/search.js");
 
 /// Returns the page and its files.
 pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
@@ -23,10 +33,25 @@ pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
         .validator_url("none");
     // Applications without a secret have to prove that they are the one that asked.
     let oauth = oauth::Config::new().use_pkce_with_authorization_code_grant(true);
-    let page: Router<S> = SwaggerUi::new("/docs").config(config).oauth(oauth).into();
+    let ui = SwaggerUi::new("/docs").config(config).oauth(oauth);
+    let files = Router::from(ui.clone());
+    // More exact than the path of all files, so it is asked first.
+    let page = Router::<S>::from(ui).route(START, get(move || start(files.clone())));
     let policy = HeaderValue::from_static(POLICY);
     page.route_layer(SetResponseHeaderLayer::overriding(CONTENT_SECURITY_POLICY, policy))
         .route_layer(SetResponseHeaderLayer::overriding(CACHE_CONTROL, kept_for))
+}
+
+/// The library's script with the search among its plugins.
+async fn start(files: Router) -> Response {
+    // A router that answers fails at nothing.
+    let Ok(answer) = files.oneshot(Request::get(START).body(Body::empty()).unwrap_or_default()).await;
+    let (mut head, body) = answer.into_parts();
+    let script = to_bytes(body, usize::MAX).await.ok().and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
+    let Some(script) = script else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
+    head.headers.remove(axum::http::header::CONTENT_LENGTH);
+    let script = script.replace(LAST_PLUGIN, &format!("{LAST_PLUGIN}, searchOperations"));
+    (head, format!("{SEARCH}\n{script}")).into_response()
 }
 
 /// Returns how long a browser may keep an answer, where that is not what holds for all.
@@ -40,10 +65,8 @@ fn kept_for(answer: &Response) -> Option<HeaderValue> {
 mod tests {
     use std::io::Read as _;
 
-    use axum::body::{Body, to_bytes};
+    use axum::http::HeaderMap;
     use axum::http::header::{CONTENT_ENCODING, LOCATION};
-    use axum::http::{HeaderMap, Request, StatusCode};
-    use tower::ServiceExt as _;
 
     use super::*;
 
@@ -114,5 +137,6 @@ mod tests {
             assert!(start.contains(line), "{line}\n{start}");
         }
         assert!(!start.contains("{{config}}") && !start.contains("http"), "{start}");
+        assert!(start.starts_with(SEARCH) && start.contains("DownloadUrl, searchOperations"), "{start}");
     }
 }

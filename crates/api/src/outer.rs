@@ -48,11 +48,14 @@ pub(crate) fn wrap(router: Router<ApiState>, state: ApiState) -> Router<ApiState
         .layer(compression::layer())
         .layer(where_absent(X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .layer(where_absent(X_FRAME_OPTIONS, "DENY"))
+        // Answers hold health data, and addresses hold keys: nothing of either belongs in a cache or in a Referer. What a
+        // handler has set stays, such as the style of the docs page.
         .layer(where_absent(REFERRER_POLICY, "no-referrer"))
         .layer(where_absent(CACHE_CONTROL, "no-store"))
         // Around what refuses, so that a page can read why it was refused.
         .layer(from_fn_with_state(state.clone(), allow_pages_of_clients))
         .layer(from_fn_with_state(state, around_routes))
+        // A panic is the fault of one request: it answers 500, and the process and all other requests go on.
         .layer(CatchPanicLayer::custom(panicked));
     // The fallback is inside of the layers, so that unknown addresses are counted, limited and answered like all
     // others.
@@ -131,8 +134,6 @@ async fn around_routes(State(state): State<ApiState>, mut request: Request, next
     if let Ok(value) = HeaderValue::from_str(&request_id) {
         headers.insert(REQUEST_ID, value);
     }
-    // Answers hold health data, and addresses hold keys: nothing of either belongs in a cache or in a Referer. What a
-    // handler has set stays, such as the style of the docs page.
     response
 }
 
@@ -170,7 +171,6 @@ async fn admit(
     request.extensions_mut().insert(proof.clone());
     let is_nowhere = has_nul(request.uri().path());
     let answering = async { if is_nowhere { StatusCode::NOT_FOUND.into_response() } else { next.run(request).await } };
-    // A panic is the fault of one request: it answers 500, and the process and all other requests go on.
     let response = answering.instrument(span.clone()).await;
     if response.body().size_hint().exact().is_some() {
         return response;

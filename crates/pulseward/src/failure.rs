@@ -33,6 +33,12 @@ pub enum Failure {
     /// The service could not be reached, or broke off.
     #[error("{}", reasons(.0))]
     Http(reqwest::Error),
+    /// It is done, but for what is damaged.
+    #[error("{0}")]
+    Damaged(String),
+    /// The service has ended, and what was stored last is in the log of a database only.
+    #[error("{0}")]
+    LogLeft(String),
     /// Anything else that a sentence explains.
     #[error("{0}")]
     Other(String),
@@ -49,10 +55,14 @@ impl Failure {
         Failure::io(format!("{verb} {}", path.display()), source)
     }
 
-    /// 2 for wrong usage, 1 for everything else.
+    /// 2 for wrong usage, 3 for what is done in spite of damage, 4 for a log that is left, 1 for everything else.
     pub fn exit_status(&self) -> u8 {
         match self {
             Failure::Usage(_) => 2,
+            // Of its own: a script that restores goes on, and somebody has to hear that not all of it came back.
+            Failure::Damaged(_) => 3,
+            // Of its own as well: all is well for who starts the service again, and not for who copies its files.
+            Failure::LogLeft(_) => 4,
             _ => 1,
         }
     }

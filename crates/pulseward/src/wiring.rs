@@ -94,15 +94,30 @@ async fn refuse_unfinished_databases(options: &StoreOptions) -> Result<(), Failu
     }
 }
 
-/// Closes the stores, so that database files hold everything without their write-ahead logs.
+/// Closes the stores for a command, so that database files hold everything without their write-ahead logs.
 pub async fn close(platform: &Platform) {
     // What was counted of refusals since the last minute: anyone who tries something just before a planned stop would
     // leave no trace of how often.
     platform.identity.write_counted_events().await;
-    if let Err(error) = platform.upkeep.close_stores().await {
-        // Another process uses the files, and leaves nothing in the logs when it ends.
+    for error in platform.upkeep.close_stores().await {
+        // Mostly the service, which leaves nothing in the logs when it ends.
         tracing::info!(%error, "a write-ahead log was not emptied");
     }
+}
+
+/// Closes the stores for the service, after which nobody is expected to use them.
+///
+/// # Errors
+/// [`Failure::LogLeft`] when a file does not hold everything: anyone who copies it alone loses what was acknowledged last.
+pub async fn close_last(platform: &Platform) -> Result<(), Failure> {
+    let left = platform.upkeep.close_stores().await;
+    for error in &left {
+        tracing::warn!(%error, "a write-ahead log was not emptied");
+    }
+    if left.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::LogLeft(left.iter().map(ToString::to_string).collect::<Vec<String>>().join("; ")))
 }
 
 /// Opens the stores for a restore, before it has ended. Databases without objects are nothing unusual then.

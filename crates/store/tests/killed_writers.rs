@@ -1,7 +1,7 @@
-//! A reader that follows the event log of an SQLite file while the process that writes it is killed and started again.
+//! A reader that follows an event log while the process that writes it is killed and started again.
 //!
-//! On PostgreSQL the server outlives a killed client, and `contract/followers.rs` ends connections there; on SQLite what a
-//! killed process leaves is recovered by the process that opens the file next, which may be the reader.
+//! On SQLite what a killed process leaves is recovered by the process that opens the file next, which may be the reader. On
+//! PostgreSQL the server outlives its client: what the client has sent before it was killed may still be committed.
 #![allow(clippy::unwrap_used, reason = "the lint spares tests but not their functions")]
 
 use std::collections::BTreeMap;
@@ -12,20 +12,25 @@ use std::time::Duration;
 
 use store::events::{Followed, LogCursor};
 use store::{Address, HealthChange, HealthDb, Objects, PatientId, Profile, Sync, SyncOutcome};
-use testkit::Rounds;
+use testkit::{Postgres, Rounds};
 use vitals::block::{Block, Cells};
 use vitals::registry::{Channel, DataType};
 use vitals::zone::ZoneRuns;
 
 const PATIENTS: [&str; 3] = ["ada", "grace", "hedy"];
 const FOLDER_VARIABLE: &str = "PULSEWARD_TEST_FOLDER";
+const URL_VARIABLE: &str = "PULSEWARD_TEST_URL";
 /// Rows begin here, µs; each sync has one, a second after the one before it.
 const BEGIN_US: i64 = 1_763_600_000_000_000;
 const LONGEST_LIFE: Duration = Duration::from_millis(150);
+/// How often a server is asked, 20 ms apart, whether it has done what a killed process had sent.
+const LOOKS: usize = 500;
 
-async fn open(folder: &Path) -> HealthDb {
+/// Opens the database at a URL, or the file in the folder.
+async fn open(folder: &Path, url: Option<&str>) -> HealthDb {
     let objects = Objects::folder(&folder.join("objects")).unwrap();
-    HealthDb::open(Address::File(folder.join("health.db")), objects).await.unwrap()
+    let file = || Address::File(folder.join("health.db"));
+    HealthDb::open(url.map_or_else(file, |url| Address::Postgres(url.to_owned())), objects).await.unwrap()
 }
 
 fn row(number: i64) -> Block {
@@ -40,7 +45,8 @@ fn row(number: i64) -> Block {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "for a process of its own, which the test below kills"]
 async fn writes_until_it_is_killed() {
-    let health = open(Path::new(&std::env::var_os(FOLDER_VARIABLE).unwrap())).await;
+    let url = std::env::var_os(URL_VARIABLE).map(|url| url.into_string().unwrap());
+    let health = open(Path::new(&std::env::var_os(FOLDER_VARIABLE).unwrap()), url.as_deref()).await;
     let writing = PATIENTS.map(|name| {
         let health = health.clone();
         async move {
@@ -61,10 +67,11 @@ async fn writes_until_it_is_killed() {
     futures::future::join_all(writing).await;
 }
 
-fn start(folder: &Path) -> Child {
+fn start(folder: &Path, url: Option<&str>) -> Child {
     let arguments = ["--exact", "writes_until_it_is_killed", "--ignored", "--nocapture"];
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(arguments).env(FOLDER_VARIABLE, folder).stdout(Stdio::piped()).spawn().unwrap()
+    command.env(FOLDER_VARIABLE, folder).envs(url.map(|url| (URL_VARIABLE, url)));
+    command.args(arguments).stdout(Stdio::piped()).spawn().unwrap()
 }
 
 /// Reads all that is behind a cursor, and checks that each patient's events come once and in their order.
@@ -86,10 +93,30 @@ async fn follow(health: &HealthDb, mut cursor: LogCursor, last: &mut BTreeMap<Pa
     }
 }
 
+/// Whether the last event of each patient was read.
+async fn has_all(health: &HealthDb, last: &BTreeMap<PatientId, i64>) -> bool {
+    for name in PATIENTS.map(PatientId::new) {
+        if health.arrivals(&name).await.unwrap() != last.get(&name).copied().unwrap_or(0) {
+            return false;
+        }
+    }
+    true
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn every_event_of_a_writer_that_is_killed_is_followed_once_and_in_order() {
+async fn every_event_of_a_killed_writer_is_followed_once_and_in_order_on_sqlite() {
+    follows_a_killed_writer(None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_event_of_a_killed_writer_is_followed_once_and_in_order_on_postgresql() {
+    let Some(server) = Postgres::start() else { return };
+    follows_a_killed_writer(Some(&server.url)).await;
+}
+
+async fn follows_a_killed_writer(url: Option<&str>) {
     let folder = tempfile::tempdir().unwrap();
-    let health = open(folder.path()).await;
+    let health = open(folder.path(), url).await;
     for name in PATIENTS {
         let change = HealthChange::PutPatient {
             uuid: PatientId::new(name),
@@ -103,7 +130,7 @@ async fn every_event_of_a_writer_that_is_killed_is_followed_once_and_in_order() 
     let mut cursor = health.events().oldest().await.unwrap();
     let (mut last, mut acknowledged) = (BTreeMap::new(), BTreeMap::<PatientId, i64>::new());
     for life in Rounds::of_test("kills of a process that writes events", 10).lives(LONGEST_LIFE) {
-        let mut writer = start(folder.path());
+        let mut writer = start(folder.path(), url);
         let mut said = BufReader::new(writer.stdout.take().unwrap());
         // A life counts from the first sync: before it there is nothing to lose.
         let mut line = String::new();
@@ -125,6 +152,13 @@ async fn every_event_of_a_writer_that_is_killed_is_followed_once_and_in_order() 
                 *acknowledged.entry(PatientId::new(name)).or_default() += 1;
             }
         }
+        cursor = follow(&health, cursor, &mut last).await;
+    }
+    for _ in 0..LOOKS {
+        if has_all(&health, &last).await {
+            break;
+        }
+        runtime::sleep(Duration::from_millis(20)).await;
         cursor = follow(&health, cursor, &mut last).await;
     }
     for name in PATIENTS.map(PatientId::new) {

@@ -311,8 +311,7 @@ proptest! {
     ) {
         let day: Vec<(i64, i32)> =
             minutes.into_iter().map(|(minute, value)| (NOON_US + minute * 60_000_000, value)).collect();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(on_each_engine(|health| {
+        let ran = runtime::run(4, on_each_engine(|health| {
             let (day, cuts) = (day.clone(), cuts.clone());
             async move {
                 let mut sent = 0;
@@ -328,5 +327,6 @@ proptest! {
                 assert_eq!(counted, [(DataType::Activity, day.len() as u64)]);
             }
         }));
+        ran.unwrap();
     }
 }

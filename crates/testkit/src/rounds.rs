@@ -35,6 +35,16 @@ impl Rounds {
         rounds
     }
 
+    /// Takes the number of rounds of a test that draws nothing at random, and prints it.
+    ///
+    /// # Panics
+    /// When the variable is set and is not a number.
+    pub fn count_of_test(name: &str, usual: usize) -> usize {
+        let count = std::env::var_os(ROUNDS_VARIABLE).map_or(usual, |value| number(ROUNDS_VARIABLE, &value));
+        println!("{name}: {count} rounds");
+        count
+    }
+
     fn from_values(seed: Option<OsString>, count: Option<OsString>, usual: usize) -> Self {
         Rounds {
             seed: seed.map_or_else(new_seed, |value| number(SEED_VARIABLE, &value)),

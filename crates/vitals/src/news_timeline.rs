@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use crate::block::Block;
 use crate::latest::{LatestValues, Readings, Timed};
 use crate::measured::Measured;
-use crate::news2::{Availability, Measurement, Measurements, PRESSURE_AGE_LIMIT_MS, Parameter, Settings, evaluate};
+use crate::news2::{
+    Availability, Measurement, Measurements, PRESSURE_AGE_LIMIT_MS, Parameter, Risk, Settings, evaluate, risk,
+};
 
 /// How far back from T a measurement is looked for, ms.
 pub const LOOK_BACK_MS: i64 = PRESSURE_AGE_LIMIT_MS;
@@ -151,6 +153,13 @@ impl NewsEntry {
         &self.parts[position.unwrap_or(0)]
     }
 
+    /// Clinical risk; None without a total.
+    pub fn risk(&self) -> Option<Risk> {
+        self.total?;
+        let [one, two, three, four, five] = self.parts.map(|part| part.score.unwrap_or_default());
+        Some(risk([one, two, three, four, five, self.score_oxygen, self.score_consciousness]))
+    }
+
     /// Names the reason of what is missing only because it was measured longer ago than an evaluation looks back: stale, or
     /// poor where that was measured last. `known` are the newest measurements of the patient; later ones than T are left alone.
     ///
@@ -177,6 +186,24 @@ impl NewsEntry {
         let reasons = |entry: &NewsEntry| entry.parts.map(|part| (part.score, part.availability));
         let set = |entry: &NewsEntry| (entry.total, entry.score_oxygen, entry.score_consciousness);
         reasons(self) != reasons(other) || set(self) != set(other)
+    }
+}
+
+/// The newest entry of a patient before something and after it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NewestNews {
+    /// As it was stored; none where there was none.
+    pub before: Option<NewsEntry>,
+    /// As it was computed; none where there is none any more.
+    pub after: Option<NewsEntry>,
+}
+
+impl NewestNews {
+    /// Whether a reader sees another one.
+    pub fn is_changed(&self) -> bool {
+        // Whether an entry differs from the one before it is how it is kept, and no part of what it says.
+        let shown = |entry: Option<NewsEntry>| entry.map(|entry| NewsEntry { changed: true, ..entry });
+        shown(self.before) != shown(self.after)
     }
 }
 

@@ -72,10 +72,33 @@ pub(super) struct EventData {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = json!(["heart_rate"]))]
     sections: Option<Vec<String>>,
-    /// Total of the newest NEWS2 entry, 0 to 20, null without one; of `news.scored`, with `full=1`.
+    /// Of `news.scored`: total of the newest NEWS2 entry, 0 to 20; null without one. With `full=1`, as all of the entry.
+    #[serde(default, with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<i64>, example = 3)]
+    score: Option<Option<i64>>,
+    /// Clinical risk of the entry: `low`, `low-medium`, `medium` or `high`; null without a total.
+    #[serde(default, with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "low")]
+    band: Option<Option<String>>,
+    /// Time of the entry, Unix epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(example = 3)]
-    score: Option<i64>,
+    #[schema(example = 1_763_600_000_000_i64)]
+    time_ms: Option<i64>,
+    /// Points of each part of the entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sub_scores: Option<SubScores>,
+    /// Parts of the entry of which there is no measurement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = json!([]))]
+    missing: Option<Vec<String>>,
+    /// Parts that were measured, and too poorly to count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = json!([]))]
+    low_quality: Option<Vec<String>>,
+    /// Parts whose measurement is too old.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = json!([]))]
+    stale: Option<Vec<String>>,
     /// State of the bracelet, of `device.changed`; `done` or `failed`, of `export.finished`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "battery_low")]
@@ -88,6 +111,42 @@ pub(super) struct EventData {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "65b1f0c2a4d3e5f60718293a")]
     export: Option<String>,
+}
+
+/// Points of each part of a NEWS2 entry, 0 to 3; null for one that did not count.
+#[derive(Default, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(default)]
+#[schema(as = EventSubScores)]
+pub(super) struct SubScores {
+    #[schema(example = 0)]
+    respiration_rate: Option<i64>,
+    #[schema(example = 2)]
+    spo2: Option<i64>,
+    #[schema(example = 0)]
+    blood_pressure: Option<i64>,
+    #[schema(example = 1)]
+    heart_rate: Option<i64>,
+    #[schema(example = 0)]
+    temperature: Option<i64>,
+    #[schema(example = 0)]
+    oxygen: Option<i64>,
+    #[schema(example = 0)]
+    consciousness: Option<i64>,
+}
+
+/// A field that can be null, which is something else than a field that is not there.
+mod nullable {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<T: Serialize, S: Serializer>(value: &Option<Option<T>>, serializer: S) -> Result<S::Ok, S::Error> {
+        value.as_ref().and_then(Option::as_ref).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Option<T>>, D::Error> {
+        Option::deserialize(deserializer).map(Some)
+    }
 }
 
 /// What a sync stored of one type.

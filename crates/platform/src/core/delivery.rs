@@ -1,7 +1,7 @@
 //! Delivery of messages: finishes operations that touch both databases.
 //!
 //! An operation that begins in the users database first commits, there, what it does and a message with the health change
-//! that it enqueues. Then come the two steps here: the change, which may be made twice, and the audit entries. An
+//! that it enqueues. Then come the two steps here: the change, which is made once however often it is delivered, and the audit entries. An
 //! operation that begins in the health database commits a message with its audit entries, and the step here writes
 //! them. A node that was killed between any two steps has lost nothing: a background job delivers what is left.
 //!

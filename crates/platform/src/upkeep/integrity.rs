@@ -79,6 +79,36 @@ impl Upkeep {
         }
     }
 
+    /// Reads the sealed files again that are noted as missing or damaged; returns those that still are, with what is wrong.
+    pub async fn look_at_known_damage(&self) -> Result<Vec<(String, ObjectFault)>> {
+        let (mut faulty, mut behind) = (Vec::new(), String::new());
+        loop {
+            let damaged = self.core.health().damaged_objects(&behind, AGAIN_AT_ONCE).await?;
+            let Some(last) = damaged.last() else { return Ok(faulty) };
+            behind.clone_from(last);
+            for path in damaged {
+                if let Some(fault) = self.look_at_sealed_file(&path).await? {
+                    faulty.push((path, fault));
+                }
+            }
+        }
+    }
+
+    /// Reads a sealed file, notes what is wrong with it, and brings it back where there are copies. Returns what is wrong then;
+    /// nothing also when it is not needed any more.
+    pub async fn look_at_sealed_file(&self, path: &str) -> Result<Option<ObjectFault>> {
+        match self.core.health().segment_at(path).await? {
+            Some(row) => self.check_file(&row).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Notes that a sealed file is missing or damaged, as somebody has found who has looked at it elsewhere.
+    pub async fn note_fault(&self, path: &str, fault: ObjectFault) -> Result<()> {
+        self.core.health().note_damage(path, fault).await?;
+        Ok(())
+    }
+
     /// Reads the files again that were found damaged, and forgets those that were brought back; answers how many.
     pub(crate) async fn look_at_damaged_again(&self, work: &Work) -> Result<u64> {
         let health = self.core.health();

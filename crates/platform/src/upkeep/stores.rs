@@ -5,7 +5,7 @@ use std::path::Path;
 use boxed_futures::boxed_futures;
 use store::{DatabaseFiles, DbCounts, EngineCheck, HoldId, ListedObject, PatientId};
 
-use crate::core::error::Result;
+use crate::core::error::{PlatformError, Result};
 use crate::core::ids::hex;
 use crate::upkeep::Upkeep;
 
@@ -87,9 +87,9 @@ impl Upkeep {
 
     /// Ends the connections to both databases; files of databases then hold everything without their write-ahead logs.
     /// Operations fail afterwards. Both are closed, also when one of them cannot be closed cleanly.
-    pub async fn close_stores(&self) -> Result<()> {
+    pub async fn close_stores(&self) -> Vec<PlatformError> {
         let (users, health) = futures::join!(self.core.users().close(), self.core.health().close());
-        Ok(users.and(health)?)
+        [users, health].into_iter().filter_map(|closed| closed.err().map(PlatformError::from)).collect()
     }
 
     /// Begins another life of a store that was restored: cursors of before are refused, since events behind them may have

@@ -4,6 +4,7 @@
 //! that the copies name are linked or copied afterwards; while that is done, and for seven days where they lie in a bucket
 //! and are only listed, nothing that the databases of that moment refer to is deleted.
 
+pub mod bytes;
 pub mod manifest;
 pub mod objects;
 
@@ -15,10 +16,11 @@ use clap::{ArgMatches, Args};
 use platform::Platform;
 use serde_json::{Value, json};
 use store::backup::{Database, DatabaseCopy, copy_databases, count_patients, last_audit_number};
-use store::{Address, CHECKPOINTS, HoldId, ObjectFault, StoreError, checkpoint_path};
+use store::{Address, CHECKPOINTS, HoldId, StoreError, checkpoint_path};
 
-use self::manifest::{CopiedDatabase, FORMAT, FileList, ListedFile, Manifest};
-use self::objects::{Amount, Contents, ERASED};
+use self::bytes::Bytes;
+use self::manifest::{CopiedDatabase, DamagedObject, FORMAT, FileList, ListedFile, Manifest};
+use self::objects::{Amount, Contents, ERASED, Faulty};
 use crate::config::{self, LogFormat, LogOptions, StoreOptions};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -44,6 +46,13 @@ pub struct Backup {
     /// Leave the master key out: without it nobody can sign tokens with what is in the backup
     #[arg(long)]
     without_key: bool,
+    /// Copy objects also where they could be hard links: a link has every bit that the disk changes later in the store
+    #[arg(long)]
+    copy: bool,
+    /// Go on where objects are missing or damaged: the backup lists them, and what restores it marks them; ends with
+    /// status 3 then
+    #[arg(long)]
+    with_damaged: bool,
     #[command(flatten)]
     output: Output,
     #[command(flatten)]
@@ -79,12 +88,15 @@ impl Backup {
         if !is_empty {
             return Err(Failure::Usage(format!("{} is not empty", self.folder.display())));
         }
-        refuse_missing_files(platform).await?;
+        let damage = if self.with_damaged { Damage::Listed } else { Damage::Refused };
+        let known = known_damage(platform).await?;
+        damage.accept(&known)?;
         let id = hold_of(&self.folder)?;
         // Held before the databases are copied: what they refer to at that moment may not go away afterwards. The hold of
         // an earlier backup in this folder, which is not there any more, ends by it.
         platform.upkeep.hold_objects(&id, HOLD_RUNNING_MS).await?;
-        let making = Making { platform, store, folder: &self.folder, id: &id };
+        let bytes = if self.copy { Bytes::Own } else { Bytes::Shared };
+        let making = Making { platform, store, folder: &self.folder, id: &id, bytes, damage, known };
         let key = if self.without_key { KeyInBackup::LeftOut } else { KeyInBackup::Copied };
         let made = tokio::select! {
             biased;
@@ -92,8 +104,8 @@ impl Backup {
             failed = making.renew_hold() => Err(failed),
         };
         let is_listed_only = platform.upkeep.object_folder().is_none();
-        let report = match made {
-            Ok(report) => report,
+        let (report, damaged) = match made {
+            Ok(made) => made,
             Err(failure) => {
                 // Half a backup looks like one, and the key in it opens the store. It goes first: the hold lies in the store,
                 // which may be what has failed.
@@ -108,19 +120,46 @@ impl Backup {
         if !is_listed_only {
             platform.upkeep.release_objects(&id).await?;
         }
-        self.output.print(&report)
+        self.output.print(&report)?;
+        if damaged.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::Damaged(format!(
+            "the backup was made without a sound copy of {} objects: {}",
+            damaged.len(),
+            DamagedObject::list(&damaged)
+        )))
     }
 }
 
-/// Refuses to back up a store of which sealed files are missing: the copy would look whole, and replace ones that are.
-async fn refuse_missing_files(platform: &Platform) -> Result<(), Failure> {
+/// What becomes of a backup of a store in which something is damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Damage {
+    /// It is not made: it would look whole, and replace one that is.
+    Refused,
+    /// It is made and says what is damaged: there may be no better one any more.
+    Listed,
+}
+
+impl Damage {
+    fn accept(self, damaged: &[DamagedObject]) -> Result<(), Failure> {
+        if self == Damage::Listed || damaged.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::Other(format!(
+            "{} objects of the store are missing or damaged: {}: bring them back first (`restore --segment`), or back up \
+             everything else with --with-damaged",
+            damaged.len(),
+            DamagedObject::list(damaged)
+        )))
+    }
+}
+
+/// Returns the sealed files that are missing or known as damaged. Before anything is copied, which takes hours.
+async fn known_damage(platform: &Platform) -> Result<Vec<DamagedObject>, Failure> {
     platform.upkeep.look_for_missing().await?;
-    let damage = platform.upkeep.damage().await?;
-    let Some(missing) = damage.of(ObjectFault::Missing) else { return Ok(()) };
-    Err(Failure::Other(format!(
-        "sealed files of the store are missing ({}), such as {}: bring them back first",
-        missing.files, missing.example
-    )))
+    let known = platform.upkeep.look_at_known_damage().await?;
+    Ok(known.into_iter().map(|(path, fault)| DamagedObject { path, fault }).collect())
 }
 
 /// Whether the key that signs tokens is in the backup.
@@ -136,6 +175,10 @@ struct Making<'backup> {
     store: &'backup StoreOptions,
     folder: &'backup Path,
     id: &'backup HoldId,
+    bytes: Bytes,
+    damage: Damage,
+    /// Sealed files that were damaged when it was begun.
+    known: Vec<DamagedObject>,
 }
 
 impl Making<'_> {
@@ -149,7 +192,7 @@ impl Making<'_> {
         }
     }
 
-    async fn make(&self, key: KeyInBackup) -> Result<Value, Failure> {
+    async fn make(&self, key: KeyInBackup) -> Result<(Value, Vec<DamagedObject>), Failure> {
         let made_ms = self.platform.core.now_ms();
         let bar = progress_bar();
         bar.set_message("copying the databases");
@@ -164,7 +207,7 @@ impl Making<'_> {
             copy_private(&wiring::master_key_path(self.store), &self.folder.join(KEY))?;
             files.add(&ListedFile::of(self.folder, KEY)?)?;
         }
-        let (files, amount) = self.put_objects(files).await?;
+        let Put { files, amount, damaged } = self.put_objects(files).await?;
         let are_here = self.platform.upkeep.object_folder().is_some();
         let manifest = Manifest {
             format: FORMAT,
@@ -174,12 +217,14 @@ impl Making<'_> {
             objects: amount.objects,
             object_bytes: amount.bytes,
             objects_are_here: are_here,
+            objects_are_copied: are_here && self.bytes == Bytes::Own,
+            damaged,
             hold: (!are_here).then(|| self.id.to_string()),
             files_sha256: files.finish()?,
         };
         let held_until = self.hold_listed().await?;
         manifest.write(self.folder)?;
-        Ok(report(&manifest, key, held_until))
+        Ok((report(&manifest, key, held_until), manifest.damaged))
     }
 
     async fn copy_databases(&self) -> Result<BTreeMap<String, CopiedDatabase>, Failure> {
@@ -201,34 +246,62 @@ impl Making<'_> {
     }
 
     /// Puts the objects there, or a list of them.
-    async fn put_objects(&self, mut files: FileList) -> Result<(FileList, Amount), Failure> {
-        let (folder, health) = (self.folder.to_owned(), database_file(self.folder, Database::Health));
+    async fn put_objects(&self, mut files: FileList) -> Result<Put, Failure> {
+        let (folder, health, bytes) =
+            (self.folder.to_owned(), database_file(self.folder, Database::Health), self.bytes);
         let source = self.platform.upkeep.object_folder().map(Path::to_owned);
         let putting = runtime::blocking("put objects into a backup", move || {
             let mut contents = Contents { folder: &folder, files: &mut files, amount: Amount::default() };
-            let gone = if let Some(source) = source {
-                contents.link_named(&health, &source)?
+            let faulty = if let Some(source) = source {
+                contents.put_named(&health, &source, bytes)?
             } else {
                 contents.list_named(&health)?;
                 Vec::new()
             };
             let amount = contents.amount;
-            Ok::<_, Failure>((files, amount, gone))
+            Ok::<_, Failure>((files, amount, faulty))
         });
-        let (mut files, amount, gone) = putting.await.map_err(|error| Failure::Other(error.to_string()))??;
-        objects::refuse_gone_unless_erased(self.platform, &gone).await?;
+        let (mut files, amount, faulty) = putting.await.map_err(|error| Failure::Other(error.to_string()))??;
         let mut contents = Contents { folder: self.folder, files: &mut files, amount };
+        // Of objects in a bucket nothing is copied, so what is known of them has to do; `doctor --verify` reads them.
+        let mut damaged = self.known.clone();
         if let Some(source) = self.platform.upkeep.object_folder() {
+            let mut faulty = self.look_again(&mut contents, source, faulty).await?;
             // Listed last: who is erased until now is erased again when the backup is restored.
-            contents.link_unnamed(source, &self.platform.upkeep.objects_in(ERASED).await?)?;
+            let erased = self.platform.upkeep.objects_in(ERASED).await?;
+            faulty.extend(contents.put_unnamed(source, &erased, bytes)?);
             let last = last_audit_number(database_file(self.folder, Database::Users)).await?;
             let mut checkpoints = self.platform.upkeep.objects_in(CHECKPOINTS).await?;
             // Those of later entries do not belong to the log in the backup.
             checkpoints.retain(|object| object.path <= checkpoint_path(last));
-            contents.link_unnamed(source, &checkpoints)?;
+            faulty.extend(contents.put_unnamed(source, &checkpoints, bytes)?);
+            let faulty = objects::without_erased(self.platform, faulty).await?;
+            damaged = faulty.iter().map(Faulty::named).collect();
+            self.damage.accept(&damaged)?;
+            for faulty in &faulty {
+                contents.list_faulty(faulty)?;
+            }
         }
         let amount = contents.amount;
-        Ok((files, amount))
+        Ok(Put { files, amount, damaged })
+    }
+
+    /// Has the store note what is damaged, and bring it back where it has copies; answers what is faulty still.
+    async fn look_again(
+        &self,
+        contents: &mut Contents<'_>,
+        source: &Path,
+        found: Vec<Faulty>,
+    ) -> Result<Vec<Faulty>, Failure> {
+        let mut faulty = Vec::new();
+        for found in found {
+            match self.platform.upkeep.look_at_sealed_file(&found.object.path).await? {
+                Some(_) => faulty.push(found),
+                // Also when the store has sealed its period again, so that it needs the file no more: this backup does.
+                None => faulty.extend(contents.put_again(source, found, self.bytes)?),
+            }
+        }
+        Ok(faulty)
     }
 
     /// Keeps what is only listed; answers until when.
@@ -238,6 +311,13 @@ impl Making<'_> {
         }
         Ok(Some(self.platform.upkeep.hold_objects(self.id, HOLD_LISTED_MS).await?))
     }
+}
+
+/// What was put into a backup.
+struct Put {
+    files: FileList,
+    amount: Amount,
+    damaged: Vec<DamagedObject>,
 }
 
 /// A copy of a damaged page would get a checksum that is right, and replace a backup in which the page is sound.
@@ -259,6 +339,7 @@ fn report(manifest: &Manifest, key: KeyInBackup, held_until: Option<i64>) -> Val
         "databases": manifest.databases,
         "objects": manifest.objects,
         "bytes": manifest.object_bytes,
+        "damaged": manifest.damaged,
         "master_key": key == KeyInBackup::Copied,
     });
     if let Some(held_until) = held_until {
@@ -305,7 +386,7 @@ pub fn copy_private(from: &Path, to: &Path) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::objects::OBJECTS;
+    use super::manifest::OBJECTS;
     use super::*;
 
     #[test]

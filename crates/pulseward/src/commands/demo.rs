@@ -81,7 +81,7 @@ impl Demo {
             // The study is ready; the service goes on.
             shown = self.show(&platform, &url, stop) => shown?,
         }
-        serving.await.map_err(|error| Failure::Other(error.to_string()))
+        serving.await.map_err(|error| Failure::Other(error.to_string()))?
     }
 
     async fn show(&self, platform: &Platform, url: &str, stop: watch::Receiver<bool>) -> Result<(), Failure> {

@@ -1,16 +1,18 @@
 //! `pulseward restore`: a backup comes back, onto either engine.
 //!
-//! Every file of the backup is compared with its checksum before anything is changed. Then the target is marked, so that
+//! Every file of the backup is compared with its checksum before anything is changed. An object that is damaged costs itself
+//! and nothing else: it is noted as a reader would note it. Then the target is marked, so that
 //! nobody opens a store that is half there or still has somebody in it who was erased since: a data folder by a file, a
 //! PostgreSQL database by a table, because other nodes reach it from other folders. A restore that was cut off is run again.
 
 mod erased;
 mod key;
+mod objects;
 mod segments;
 mod target;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{ArgMatches, Args};
 use platform::{Cloud, Platform, Settings, SigningKeyFate};
@@ -21,8 +23,8 @@ use store::backup::{Database, check_version};
 use self::erased::{Erased, erase_again, read_uuids};
 use self::key::{KeyChoice, KeySource, LostKey, RestoredKey};
 use self::target::Target;
-use crate::commands::backup::manifest::{Manifest, each_file};
-use crate::commands::backup::objects::{OBJECTS, link_or_copy};
+use crate::commands::backup::bytes::Bytes;
+use crate::commands::backup::manifest::{DamagedObject, Manifest};
 use crate::commands::backup::{KEY, database_file};
 use crate::config::{self, LogFormat, LogOptions, StoreOptions};
 use crate::failure::Failure;
@@ -30,14 +32,15 @@ use crate::output::Output;
 use crate::progress::progress_bar;
 use crate::{logging, wiring};
 
-/// Bring a backup back into an empty store, and erase again who was erased since
+/// Bring a backup back into an empty store, and erase again who was erased since; ends with status 3 where objects of it are
+/// damaged and everything else is back
 #[derive(Args)]
 pub struct Restore {
     /// The folder of the backup
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// File with the uuids of patients who were erased since, one a line; those that the target's own objects name are
-    /// erased in any case
+    /// File with the uuids of patients who were erased since, one a line; those that the backup or the
+    /// target's own objects name are erased in any case
     #[arg(long, value_name = "FILE")]
     erased: Option<PathBuf>,
     /// Go on with a master key in the store that does not open the backup, because the backup's own is lost: other keys
@@ -45,7 +48,7 @@ pub struct Restore {
     #[arg(long)]
     key_lost: bool,
     /// Bring back only this sealed file, by the path that `doctor` names, into a store that goes on; may be given several
-    /// times. DIR may then be an address of a bucket (`s3:`), too
+    /// times. DIR may then be an address of other copies, too, such as `s3://BUCKET/PREFIX` or `file:///OBJECTS`
     #[arg(long, value_name = "PATH", conflicts_with_all = ["erased", "key_lost"])]
     segment: Vec<String>,
     #[command(flatten)]
@@ -63,7 +66,11 @@ impl Restore {
         if !self.segment.is_empty() {
             return self.output.print(&segments::restore(&self.folder, &self.segment, &store).await?);
         }
-        let manifest = self.checked_manifest().await?;
+        let (manifest, mut damaged) = self.checked_manifest().await?;
+        if !damaged.is_empty() {
+            // Before the long work begins: an operator who has a better backup takes that one.
+            eprintln!("{} objects of the backup are missing or damaged; everything else comes back", damaged.len());
+        }
         let erased = self.erased.as_deref().map(read_uuids).transpose()?.unwrap_or_default();
         refuse_other_objects(&manifest, &store)?;
         let target = Target::look_at(&store).await?;
@@ -78,10 +85,12 @@ impl Restore {
             eprintln!("neither backup nor store has a master key: a new one is made, and other keys sign from now on");
         }
         if manifest.objects_are_here {
-            self.bring_objects(&store).await?;
+            // A backup that was made to share nothing with its store begins to share nothing with this one.
+            let bytes = if manifest.objects_are_copied { Bytes::Own } else { Bytes::Shared };
+            damaged = objects::bring(&self.folder, &store, damaged, bytes).await?;
         }
         let platform = wiring::open_restored(&store, Settings::default()).await?;
-        let finished = finish(&platform, erased).await;
+        let finished = finish(&platform, erased, &damaged).await;
         wiring::close(&platform).await;
         let Finished { signing: [users, health], erased, unreadable_factors, checkpoints_set_aside } = finished?;
         if unreadable_factors > 0 {
@@ -96,6 +105,7 @@ impl Restore {
             "databases": manifest.databases,
             "objects": manifest.objects,
             "bytes": manifest.object_bytes,
+            "damaged": damaged,
             "erased": erased.again,
             "not_in_backup": erased.unknown,
             "master_key": key.source != KeySource::Made,
@@ -103,25 +113,34 @@ impl Restore {
             "signing_keys": {"users": users, "health": health},
             "unreadable_second_factors": unreadable_factors,
             "checkpoints_set_aside": checkpoints_set_aside,
-        }))
+        }))?;
+        if damaged.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::Damaged(format!(
+            "everything was brought back but {} objects, which are marked as damaged: {}: bring them back from another \
+             backup with `restore --segment`",
+            damaged.len(),
+            DamagedObject::list(&damaged)
+        )))
     }
 
-    /// Returns what the backup says of itself, once all of it was found to be what was written.
-    async fn checked_manifest(&self) -> Result<Manifest, Failure> {
+    /// Returns what the backup says of itself, and its objects that are not what was written; everything else is.
+    async fn checked_manifest(&self) -> Result<(Manifest, Vec<DamagedObject>), Failure> {
         let folder = self.folder.clone();
         let checking = runtime::blocking("check a backup", move || {
             let bar = progress_bar();
             bar.set_message("checking");
             let manifest = Manifest::read(&folder)?;
-            manifest.verify(&folder, || bar.inc(1))?;
+            let damaged = manifest.verify(&folder, || bar.inc(1))?;
             bar.finish_and_clear();
-            Ok::<_, Failure>(manifest)
+            Ok::<_, Failure>((manifest, damaged))
         });
-        let manifest = checking.await.map_err(|error| Failure::Other(error.to_string()))??;
+        let checked = checking.await.map_err(|error| Failure::Other(error.to_string()))??;
         for database in Database::BOTH {
             check_version(database, database_file(&self.folder, database)).await?;
         }
-        Ok(manifest)
+        Ok(checked)
     }
 
     async fn choose_key(&self, store: &StoreOptions, target: &Target) -> Result<RestoredKey, Failure> {
@@ -148,20 +167,6 @@ impl Restore {
             lost: if self.key_lost { LostKey::Accepted } else { LostKey::Refused },
             opens: &opens,
         })
-    }
-
-    /// Links or copies the objects of the backup to where the store keeps them.
-    async fn bring_objects(&self, store: &StoreOptions) -> Result<(), Failure> {
-        let objects = wiring::objects_of(store)?;
-        let Some(target) = objects.as_folder().map(Path::to_owned) else { return Ok(()) };
-        let folder = self.folder.clone();
-        let bringing = runtime::blocking("bring objects back", move || {
-            each_file(&folder, |listed| match listed.path.strip_prefix(&format!("{OBJECTS}/")) {
-                Some(path) => link_or_copy(&folder.join(&listed.path), &target.join(path)),
-                None => Ok(()),
-            })
-        });
-        bringing.await.map_err(|error| Failure::Other(error.to_string()))?
     }
 }
 
@@ -190,7 +195,11 @@ struct Finished {
 }
 
 /// Does what follows when the stores are open.
-async fn finish(platform: &Platform, erased: BTreeSet<PatientId>) -> Result<Finished, Failure> {
+async fn finish(
+    platform: &Platform,
+    erased: BTreeSet<PatientId>,
+    damaged: &[DamagedObject],
+) -> Result<Finished, Failure> {
     // Before anything else: readers of events of before would skip what happens from now on.
     platform.upkeep.begin_epoch().await?;
     platform.upkeep.forget_processes().await?;
@@ -206,5 +215,8 @@ async fn finish(platform: &Platform, erased: BTreeSet<PatientId>) -> Result<Fini
     }
     let unreadable_factors = platform.identity.count_unreadable_second_factors().await?;
     let erased = erase_again(platform, erased).await?;
+    for object in damaged {
+        platform.upkeep.note_fault(&object.path, object.fault).await?;
+    }
     Ok(Finished { signing, erased, unreadable_factors, checkpoints_set_aside })
 }

@@ -58,10 +58,10 @@ impl Serve {
         if log.log_format == LogFormat::Json {
             tracing::info!(address = service.url, "listening");
         }
-        service.run(stop).await;
+        let ended = service.run(stop).await;
         // After the last request, whose spans are still to be sent.
         traces.end().await;
-        Ok(())
+        ended
     }
 }
 
@@ -126,7 +126,10 @@ impl Service {
     }
 
     /// Serves and works in the background until `stop` becomes true; returns when all is quiet.
-    pub async fn run(self, stop: watch::Receiver<bool>) {
+    ///
+    /// # Errors
+    /// [`Failure::LogLeft`] when another process keeps the files of the databases from holding everything.
+    pub async fn run(self, stop: watch::Receiver<bool>) -> Result<(), Failure> {
         let background = worker::start(&self.platform, self.works_as, self.listen_db_url, &stop);
         let metrics = self.metrics.map(|metrics| runtime::spawn("metrics", metrics.run(stop.clone())));
         // Streams of events never end by themselves, and would hold the end up.
@@ -142,7 +145,7 @@ impl Service {
         if let Some(metrics) = metrics {
             metrics.abort();
         }
-        wiring::close(&self.platform).await;
+        wiring::close_last(&self.platform).await
     }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! So that no address alone can make the others wait, each has a part of all connections; and so that no number of
 //! addresses can, one of these connections is closed where there is no room for a new one: of the address that has most
-//! of them, and of those the one that has been open longest, if there is one without a request under way. An address that
-//! has its part gets a new connection for one that has been open for some time: a flood of them must cost less than it
-//! costs to refuse it. Connections do not count for their address any longer once a credential has proven valid over them: a
-//! hospital is one address.
+//! of them; of those one without a request under way, where there is any; of those the one that has been open longest. An
+//! address that has its part gets a new connection for one of its own that has been open for some time: a flood of them
+//! must cost less than it costs to refuse it. Connections do not count for their address any longer once a credential has proven
+//! valid over them: a hospital is one address.
 //!
 //! From then on they count for the owner of that credential, or one valid login could hold all connections for good. Owners
 //! have no part of their own, since the gateway of a hospital is one owner, but lose connections without a request under

@@ -1,5 +1,6 @@
 //! Backups of a running service on either engine, brought back on either, and what is refused.
 
+mod damaged;
 mod large;
 mod silent;
 

@@ -3,16 +3,18 @@
 use std::path::Path;
 use std::process::{Output, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::StreamExt;
-use serde_json::Value;
+use serde_json::{Value, json};
 use store::engine::Address;
 use store::{ActorRole, Audit, AuditEntryId, Entity, EntityId, NewAuditEntry, Role, UserId, UserRole, UsersDb};
 use tempfile::tempdir;
 use testkit::Rounds;
 
-use crate::harness::{Researcher, Service, admin, pulseward};
+use crate::harness::{Patient, Researcher, Service, admin, pulseward};
+use crate::meanwhile::{OTHERS, TIMES_IN_TESTS};
+use crate::took::Took;
 
 /// Entries that are written in one transaction.
 const AT_ONCE: usize = 1_000;
@@ -83,10 +85,33 @@ async fn entries_read(service: &Service, researcher: &Researcher) -> usize {
     entries
 }
 
+/// Changes a patient again and again while the whole log is read; returns how long the changes took.
+async fn changes_while_it_is_read(service: &Service, researcher: &Researcher, patient: &Patient) -> Took {
+    let url = format!("{}/integration/v1/patients/{}", service.url, patient.uuid);
+    let client = reqwest::Client::new();
+    let (mut took, mut number) = (Took::default(), 0);
+    let changing = async {
+        loop {
+            number += 1;
+            let begun = Instant::now();
+            let body = json!({"external_patient_id": format!("P-{number}")});
+            let changed = client.patch(&url).header("X-Api-Key", &researcher.key).json(&body).send().await.unwrap();
+            took.add(begun);
+            assert_eq!(changed.status(), 200);
+        }
+    };
+    tokio::select! {
+        biased;
+        _ = entries_read(service, researcher) => {}
+        () = changing => {}
+    }
+    took
+}
+
 /// `PULSEWARD_TEST_ROUNDS` is the number of thousands of entries.
 #[tokio::test(flavor = "multi_thread")]
 async fn log_of_many_entries_is_read_checked_and_erased_in_little_memory() {
-    let thousands = Rounds::of_test("long log", 60).count;
+    let thousands = Rounds::count_of_test("thousands of entries of a long log", 60);
     let data = tempdir().unwrap();
     let service = Service::start(data.path());
     let researcher = Researcher::new(data.path(), &service.url).await;
@@ -102,6 +127,13 @@ async fn log_of_many_entries_is_read_checked_and_erased_in_little_memory() {
     println!("{entries} entries read: {peak} MiB of {rest} at rest");
     assert!(entries >= thousands * AT_ONCE, "{entries}");
     assert!(peak <= rest + SLACK_MIB, "{peak} MiB, {rest} at rest");
+
+    // Each change adds an entry to the log that is being read: a reader that held the writer would hold it up.
+    let other = researcher.enrol().await;
+    let changes = changes_while_it_is_read(&service, &researcher, &other).await;
+    println!("while {entries} entries are read, {} changes took {changes}", changes.count());
+    assert!(changes.count() > 0, "nothing was changed meanwhile");
+    assert!(changes.slowest() < OTHERS * TIMES_IN_TESTS, "{changes}");
 
     for command in [&["audit", "verify"][..], &["doctor", "--verify"]] {
         let (said, most) = measured(data.path(), command);

@@ -10,13 +10,13 @@ use crate::took::Took;
 const BEGIN_MS: i64 = 1_763_600_000_000;
 const ROWS: &str = "/health/v2/raw-metrics/activity?from_date=2025-11-20T00:00:00Z&to_date=2025-11-20T23:00:00Z";
 /// What is promised of 99 of 100 requests of others.
-const OTHERS: Duration = Duration::from_millis(500);
+pub const OTHERS: Duration = Duration::from_millis(500);
 /// What is promised of a refusal while nothing can be answered.
 const REFUSAL: Duration = Duration::from_secs(2);
 /// What is promised of readiness.
 const READINESS: Duration = Duration::from_secs(1);
 /// Tests run next to each other and on any machine: they hold a fault to ten times what is promised.
-const TIMES_IN_TESTS: u32 = 10;
+pub const TIMES_IN_TESTS: u32 = 10;
 
 /// How long answers took during a fault.
 #[derive(Debug, Default)]

@@ -1,14 +1,15 @@
 //! How the service starts, what it refuses, and how it ends.
 
-use std::io::Write;
+use std::io::{BufRead as _, BufReader, Write};
 use std::net::TcpStream;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::json;
 use tempfile::tempdir;
 
 use crate::certificates::Certificate;
-use crate::harness::{Researcher, Service, admin, run, store_command};
+use crate::harness::{Researcher, Service, admin, database_file, pulseward, run, store_command};
 
 const DATABASES: [&str; 2] = ["users.db", "health.db"];
 
@@ -119,6 +120,37 @@ async fn ten_stops_leave_nothing_in_the_write_ahead_logs() {
     let last = json!({"data": {"activity": {"timestamp": [time_ms(9, 9)], "bpm": [69]}}});
     let (status, receipt) = researcher.sync(&patient, &last).await.unwrap();
     assert_eq!((status, &receipt["types"]["activity"]["duplicate"]), (200, &json!(1)));
+}
+
+/// What was acknowledged last is in no file that is copied alone: the service says so, and ends with a status of its own.
+#[tokio::test]
+async fn end_while_another_process_reads_a_database_is_reported() {
+    let data = tempdir().unwrap();
+    let arguments = ["serve", "--data", data.path().to_str().unwrap(), "--listen", "127.0.0.1:0"];
+    let mut child = pulseward(&arguments).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let url = lines.find_map(|line| line.strip_prefix("listening on ").map(str::to_owned)).unwrap();
+    let researcher = Researcher::new(data.path(), &url).await;
+    let patient = researcher.enrol().await;
+    let path = data.path().join("health.db");
+    let reader = database_file(&path);
+    reader.execute_batch("BEGIN").unwrap();
+    // The snapshot is taken by the first look and not by the beginning.
+    assert_eq!(reader.query_row("SELECT COUNT(*) FROM patient", [], |row| row.get::<_, i64>(0)).unwrap(), 1);
+    let body = json!({"data": {"activity": {"timestamp": [1_763_600_000_000_i64], "bpm": [61]}}});
+    assert_eq!(researcher.sync(&patient, &body).await.unwrap().0, 200);
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+    let said: Vec<String> = lines.collect();
+    let log = format!("{}-wal", path.display());
+    assert!(said.iter().any(|line| line.contains("WARN") && line.contains(&log)), "{said:?}");
+    assert!(said.iter().any(|line| line.starts_with("error: ") && line.contains("keep both files")), "{said:?}");
+    assert!(logged_bytes(data.path())[1] > 0);
+
+    reader.execute_batch("COMMIT").unwrap();
+    drop(reader);
+    assert_eq!(store_command(data.path(), &["doctor"])["ok"], true);
+    assert_eq!(logged_bytes(data.path()), [0, 0], "as it says");
 }
 
 #[test]

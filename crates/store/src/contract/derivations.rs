@@ -11,12 +11,15 @@ use vitals::zone::{LocalDay, ZoneRuns};
 
 use super::{Stores, on_both_engines, until_another_waits};
 use crate::ids::{NodeId, PatientId};
-use crate::{Claim, CommitOutcome, DerivationCommit, DueRange, HealthChange, LatestChange, Profile, Sync};
+use crate::{
+    Claim, CommitOutcome, DerivationCommit, DueRange, EventType, HealthChange, LatestChange, NewEvent, Profile, Sync,
+};
 
 on_both_engines! {
     a_patient_is_derived_by_one_at_a_time
     the_longest_waiting_are_claimed_first
     a_derivation_is_committed_whole_or_not_at_all
+    commit_that_is_made_again_changes_nothing
     latest_values_that_changed_meanwhile_are_kept_where_they_are_newer
     cells_and_summaries_are_found_by_day_and_by_patient
     lease_that_has_ended_is_not_prolonged
@@ -149,6 +152,31 @@ async fn a_derivation_is_committed_whole_or_not_at_all(stores: Stores) {
     assert_eq!(stores.health.slots_of_patients(names, day, VITAL).await.expect("an answer").len(), 1);
     assert_eq!(stores.health.due_of(&PatientId::new("ada"), 9).await.expect("an answer"), []);
     assert_eq!(stores.health.due_of(&PatientId::new("grace"), 9).await.expect("an answer").len(), 1);
+}
+
+/// The answer to a commit can be lost, and what does not know of it makes it once more.
+async fn commit_that_is_made_again_changes_nothing(stores: Stores) {
+    let names = ["ada", "grace"];
+    for name in names {
+        enrol(&stores, name).await;
+        stores.health.mark_due(&PatientId::new(name), due(1, 0)).await.expect("marked");
+    }
+    let claims = claim(&stores, 1).await;
+    let made = |claim: &Claim| {
+        let events = vec![NewEvent { event_type: EventType::DayUpdated, time_ms: 1, body: serde_json::json!({}) }];
+        DerivationCommit { done: vec![due(1, 0)], events, ..nothing(claim) }
+    };
+    let commits: Vec<DerivationCommit> = claims.iter().map(made).collect();
+    let first = stores.health.commit_derivations(commits.clone()).await.expect("an answer");
+    assert_eq!(first, [CommitOutcome::Committed; 2]);
+    for commit in commits {
+        let again = stores.health.commit_derivations(vec![commit]).await.expect("an answer");
+        assert_eq!(again, [CommitOutcome::LeaseLost]);
+    }
+    for name in names {
+        let events = stores.health.events().after(&PatientId::new(name), 0, 9).await.expect("events");
+        assert_eq!(events.len(), 1, "{name}");
+    }
 }
 
 async fn lease_that_has_ended_is_not_prolonged(stores: Stores) {

@@ -160,7 +160,7 @@ async fn every_committed_event_is_followed_once_and_in_order(stores: Stores) {
     let progress = Arc::new(Progress::default());
     let follow = |limit| runtime::spawn("follower", follow(stores.health.clone(), limit, progress.clone()));
     let followers = [1, 3, 100].map(follow);
-    let rounds = Rounds::of_test("followers of the event log", 200).count as u64;
+    let rounds = Rounds::count_of_test("followers of the event log", 200) as u64;
     for round in 0..rounds {
         hold(&stores.health, round, is_sqlite, progress.clone()).await;
     }

@@ -1,17 +1,24 @@
 //! Which events operations write.
 
-use crate::names::JobKind;
 use serde_json::{Value, json};
+use vitals::block::{Block, Cells};
+use vitals::registry::{Channel, DataType};
+use vitals::zone::ZoneRuns;
 
 use super::example_rows::{activation, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
 use crate::events::{EventLog, EventType};
 use crate::ids::{ExportId, NodeId, PatientId, SerialNumber};
+use crate::names::JobKind;
 use crate::{AccountId, DeviceReport, GroupCode, HealthChange, NewExport, PatientErasure, Profile, Sync};
+
+/// 2025-11-20T00:53:20Z, µs.
+const BEGIN_US: i64 = 1_763_600_000_000_000;
 
 on_both_engines! {
     enrolment_activation_and_groups_are_events
     erasure_is_an_event_of_the_groups_that_held_the_patient
+    sync_that_stores_rows_is_an_event_of_what_it_stored
     battery_that_becomes_low_or_recovers_is_an_event
     export_that_ended_is_an_event
 }
@@ -94,6 +101,43 @@ async fn with_grace(stores: &Stores) {
         at_ms: 1,
     };
     stores.health.apply(change).await.expect("a patient");
+}
+
+/// Ranges, what is new and what was replaced by type, and whether a bracelet was described: never which one.
+async fn sync_that_stores_rows_is_an_event_of_what_it_stored(stores: Stores) {
+    with_grace(&stores).await;
+    let grace = PatientId::new("uuid-grace");
+    let device = |serial| Some(DeviceReport::new(SerialNumber::new(serial)));
+    let rows = |times_us: &[i64], bpm: i32| {
+        let mut block = Block::empty(DataType::Activity, Channel::default());
+        block.times_us = times_us.to_vec();
+        block.columns[DataType::Activity.column_index("bpm").expect("a column")] = Cells::Constant(bpm);
+        block.zones = ZoneRuns::constant("UTC".into(), times_us.len());
+        block
+    };
+    let (first_us, next_us, late_us) = (BEGIN_US, BEGIN_US + 60_000_000, BEGIN_US + 3_600_000_000);
+    let syncs = [
+        (1, device("SN-7731"), rows(&[first_us, next_us, late_us], 60)),
+        (2, None, rows(&[next_us], 61)),
+        (3, device("SN-7731"), rows(&[next_us], 61)),
+    ];
+    for (after_ms, device, block) in syncs {
+        let received_ms = BEGIN_US / 1000 + 86_400_000 + after_ms;
+        let sync = Sync { patient: grace.clone(), received_ms, id: None, device, blocks: vec![block] };
+        stores.health.store_sync(sync).await.expect("stored");
+    }
+    let written = written(&stores.health.events()).await;
+    let bodies: Vec<&Value> = written.iter().map(|(_, _, body)| body).collect();
+    let first = json!([[first_us, next_us, 2, null], [late_us, late_us, 1, null]]);
+    // The repeated sync stored nothing, which is no event for readers.
+    assert_eq!(
+        bodies,
+        [
+            &json!({"types": {"activity": {"stored": 3, "replaced": 0, "ranges": first}}, "device": true}),
+            &json!({"types": {"activity": {"stored": 0, "replaced": 1, "ranges": [[next_us, next_us, 1, null]]}}}),
+        ]
+    );
+    assert!(written.iter().all(|(of, _, body)| *of == EventType::SyncStored && !body.to_string().contains("7731")));
 }
 
 async fn battery_that_becomes_low_or_recovers_is_an_event(stores: Stores) {

@@ -242,7 +242,9 @@ impl Connections {
         let lane = place.lane();
         let (result, leave) = Left::new();
         let begin: Begin = Box::new(move || Box::pin(async move { leave.put(work(Arc::new(place)).await) }));
-        OnLane { task: AbortOnDropHandle::new(self.threads.spawn_pinned_by_idx(begin, lane)), result }
+        #[expect(clippy::disallowed_methods, reason = "the work of a connection stays on the thread of its lane")]
+        let task = self.threads.spawn_pinned_by_idx(begin, lane);
+        OnLane { task: AbortOnDropHandle::new(task), result }
     }
 }
 

@@ -73,7 +73,7 @@ pub struct LatestChange {
 pub enum CommitOutcome {
     /// It is durable, and the patient is free.
     Committed,
-    /// The lease has passed to another worker. Nothing was changed.
+    /// The lease has passed to another worker, or has ended with an earlier commit. Nothing was changed.
     LeaseLost,
 }
 
@@ -92,8 +92,10 @@ macro_rules! finish {
 }
 
 sql! {
+    /// Only while it is held: the end of a commit frees the patient and leaves the token, and a commit that is made again,
+    /// because its answer was lost, would write its events a second time.
     HOLD = "UPDATE patient SET fold_lease_until_ms = 0, fold_node = NULL
-        WHERE uuid = $1 AND fold_token = $2 RETURNING latest";
+        WHERE uuid = $1 AND fold_token = $2 AND fold_lease_until_ms > 0 RETURNING latest";
     FREE = concat!("UPDATE patient SET latest = $3, derivations = COALESCE($6, derivations), ", finish!(), "
         WHERE uuid = $1");
     /// Both at once, where the latest values and the marks are still those that the derivation read; $7 says whether the former
@@ -101,7 +103,7 @@ sql! {
     /// has changed the time, and this changes nothing.
     HOLD_AND_FREE = concat!("UPDATE patient SET fold_lease_until_ms = 0, fold_node = NULL,
         latest = CASE WHEN $7 THEN $3 ELSE latest END, derivations = COALESCE($10, derivations), ", finish!(), "
-        WHERE uuid = $1 AND fold_token = $6 AND (NOT $7 OR latest IS NOT DISTINCT FROM $8)
+        WHERE uuid = $1 AND fold_token = $6 AND fold_lease_until_ms > 0 AND (NOT $7 OR latest IS NOT DISTINCT FROM $8)
         AND derive_ready_ms IS NOT DISTINCT FROM $9");
     ADD_EVENTS = "INSERT INTO event (position, patient, sequence, time_ms, type, body)
         VALUES ((SELECT NULLIF(event_position, 0) FROM patient WHERE uuid = $1), $1,

@@ -14,6 +14,7 @@ use super::view::View;
 use super::vital::VITAL_TYPES;
 use super::windows::{Windows, cut, joined, widened};
 use crate::measured::Measured;
+use crate::news_timeline::NewestNews;
 use crate::registry::DataType;
 use crate::zone::LocalDay;
 
@@ -55,6 +56,8 @@ pub struct Changes {
     pub rows: Vec<DerivedRow>,
     /// Latest values, where they were computed.
     pub latest: Option<Measured>,
+    /// The newest NEWS entries, where they were computed.
+    pub news: Option<NewestNews>,
     /// Times of rows that do not count yet, µs, by type.
     pub ahead_us: BTreeMap<DataType, Vec<i64>>,
 }
@@ -194,9 +197,9 @@ impl Batch {
     /// Ends the batch and returns what it changes.
     pub fn finish(self) -> Changes {
         let mut view = self.view;
-        let ahead_us = std::mem::take(&mut view.ahead_us);
+        let (ahead_us, news) = (std::mem::take(&mut view.ahead_us), view.newest_news);
         let (rows, latest) = view.into_changes(aggregates::version_of);
-        Changes { rows, latest, ahead_us }
+        Changes { rows, latest, news, ahead_us }
     }
 }
 

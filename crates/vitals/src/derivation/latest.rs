@@ -43,7 +43,9 @@ fn compute(view: &mut View, _touched: &[Windows]) -> Computed {
     }
     let rows = Missing::gather(intervals.iter().map(|interval| vital_rows(view, &interval.with_next())))?;
     let mut latest = newest(view, &rows)?;
-    latest.valid.news_score = view.news_score;
+    let entry = view.newest_news.and_then(|newest| newest.after);
+    latest.valid.news_score =
+        entry.and_then(|entry| Some(Timed { value: f64::from(entry.total?), timestamp_ms: entry.time_ms }));
     note_ahead(view, &intervals, &rows);
     view.latest = Some(latest);
     Ok(())

@@ -15,9 +15,8 @@ use super::vital::{Interval, VITAL_TYPES};
 use super::windows::{Windows, joined};
 use crate::block::Block;
 use crate::cells::{WINDOW_MS, window_of};
-use crate::latest::Timed;
 use crate::measured::Measured;
-use crate::news_timeline::{LOOK_BACK_MS, Moment, NewsEntry, Timeline, moments};
+use crate::news_timeline::{LOOK_BACK_MS, Moment, NewestNews, NewsEntry, Timeline, moments};
 use crate::registry::DataType;
 use crate::zone::WINDOW_US;
 
@@ -137,13 +136,12 @@ fn compute(view: &mut View, _touched: &[Windows]) -> Computed {
         evaluation.interval(&interval.0, blocks, next_start)?;
     }
     let edit = evaluation.edit;
-    let newest = newest_after(view, &edit)?;
+    let newest = NewestNews { before: newest_after(view, &Edit::default())?, after: newest_after(view, &edit)? };
     let changes = changes(view, &edit)?;
     for (time_ms, entry) in changes {
         view.put(Output::News, time_ms, VERSION, entry.as_ref().map(written));
     }
-    let score = |entry: NewsEntry| Some(Timed { value: f64::from(entry.total?), timestamp_ms: entry.time_ms });
-    view.news_score = newest.and_then(score);
+    view.newest_news = Some(newest);
     Ok(())
 }
 

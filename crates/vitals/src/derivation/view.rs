@@ -11,8 +11,8 @@ use super::vital::{Interval, VITAL_TYPES};
 use super::windows::{Windows, joined};
 use crate::block::Block;
 use crate::cells::Day;
-use crate::latest::Timed;
 use crate::measured::Measured;
+use crate::news_timeline::NewestNews;
 use crate::registry::DataType;
 use crate::summary::{DaySource, Nights};
 use crate::zone::{LocalDay, WINDOW_US};
@@ -35,8 +35,8 @@ pub struct View {
     pub seen: Measured,
     /// Latest values, as they were computed.
     pub(super) latest: Option<Measured>,
-    /// Total of the newest NEWS entry, as it was computed.
-    pub(super) news_score: Option<Timed>,
+    /// The newest NEWS entries, where they were computed.
+    pub(super) newest_news: Option<NewestNews>,
     pub(super) days: Days,
     /// Touched windows by type, in order and apart from each other.
     pub(super) touched: BTreeMap<DataType, Vec<Windows>>,
@@ -60,7 +60,7 @@ impl View {
             kept_from_us: BTreeMap::new(),
             seen: Measured::default(),
             latest: None,
-            news_score: None,
+            newest_news: None,
             days: Days::default(),
             touched: BTreeMap::new(),
             vital_intervals: None,

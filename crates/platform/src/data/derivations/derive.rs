@@ -1,24 +1,21 @@
 //! Deriving one patient: two reads, the computation, and what is to be committed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
 use store::{
-    AHEAD_MS, Claim, CommitOutcome, DerivationCommit, Dirty, DueRange, EventType, Gender, LatestChange, NewEvent,
-    NodeId, PatientId,
+    AHEAD_MS, Claim, CommitOutcome, DerivationCommit, Dirty, DueRange, Gender, LatestChange, NodeId, PatientId,
 };
 use vitals::activity::Sex;
 use vitals::derivation::{
-    Batch, Changes, DerivedRow, Output, Progress, Setting, Start, Subject, VITAL_TYPES, common_versions, day_of,
-    versions,
+    Batch, Changes, Output, Progress, Setting, Start, Subject, VITAL_TYPES, common_versions, versions,
 };
 use vitals::measured::Measured;
-use vitals::news_timeline::NewsEntry;
 use vitals::registry::DataType;
-use vitals::summary::{Profile, Section};
+use vitals::summary::Profile;
 
 use super::ahead::read_ahead;
 use super::counts::DerivationCounts;
+use super::events::events;
 use super::plan::{OF_NO_SYNC, Plan};
 use super::reader::{Reader, StoredPatient, read_all};
 use crate::core::Core;
@@ -84,9 +81,10 @@ pub(super) async fn derive(core: &Core, counts: &DerivationCounts, claim: Claim)
     let stored = StoredPatient { health: health.clone(), patient: Readable::for_derivation(&claim) };
     read_ahead(&stored, &plan, &mut batch).await?;
     let changes = run(&stored, batch, &plan, counts).await?;
+    let news = changes.news;
     let mut commit = commit_of(claim, &plan, changes, start.latest, now_ms);
     commit.due = marks(&commit, &start.dirty);
-    commit.events = events(&commit, &start.latest);
+    commit.events = events(&commit, news.as_ref());
     commit.dirty = Some(start.dirty);
     // While programs of two versions run, what only one of them computes so is computed again at the next start.
     let common = common_versions(&start.versions, &versions());
@@ -308,46 +306,6 @@ fn marks(commit: &DerivationCommit, dirty: &Dirty) -> Vec<DueRange> {
         mark.last_us = mark.last_us.max(range.last_us);
     }
     marks.into_values().collect()
-}
-
-/// Returns the events for readers of the log.
-fn events(commit: &DerivationCommit, seen: &Measured) -> Vec<NewEvent> {
-    let event = |event_type, body: Value| NewEvent { event_type, time_ms: commit.now_ms, body };
-    // A day of which only inputs of other days have changed looks as before.
-    let is_shown = |row: &&DerivedRow| row.output.is_of_days() && row.output != Output::DayInputs;
-    let mut days: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
-    for row in commit.rows.iter().filter(is_shown) {
-        let (day, number) = day_of(row.key);
-        // Slots are part of a day's summaries; a day of which only they have changed names no section.
-        let section = match row.output {
-            Output::Section => Section::from_number(number).map(Section::name),
-            Output::Extra => Some("extra"),
-            _ => None,
-        };
-        days.entry(day).or_default().extend(section);
-    }
-    let of_day = |(day, sections): (_, _)| {
-        event(EventType::DayUpdated, json!({ "day": format!("{day}"), "sections": sections }))
-    };
-    let mut events: Vec<NewEvent> = days.into_iter().map(of_day).collect();
-    // Entries of the past change with late rows; only a new score is news for those who follow the log.
-    let newest = commit.latest.map(|change| change.computed.valid.news_score);
-    if newest.is_some_and(|newest| newest != seen.valid.news_score) {
-        let score = newest.flatten();
-        let body = json!({ "score": score.map(|score| score.value), "time_ms": score.map(|score| score.timestamp_ms),
-            "entry": newest_entry(commit) });
-        events.push(event(EventType::NewsScored, body));
-    }
-    // Each of the other events makes readers look at the patient again, and a second one would only cost them.
-    if events.is_empty() && commit.latest.is_some_and(|change| change.computed != change.seen) {
-        events.push(event(EventType::LatestChanged, json!({})));
-    }
-    events
-}
-
-fn newest_entry(commit: &DerivationCommit) -> Option<NewsEntry> {
-    let mut entries = commit.rows.iter().rev().filter(|row| row.output == Output::News);
-    entries.find_map(|row| row.body.as_deref()).and_then(|body| serde_json::from_slice(body).ok())
 }
 
 #[cfg(test)]

@@ -8,6 +8,9 @@
 mod ahead;
 mod counts;
 mod derive;
+#[cfg(test)]
+mod event_tests;
+mod events;
 mod plan;
 mod presence;
 mod reader;

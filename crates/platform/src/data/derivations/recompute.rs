@@ -109,7 +109,10 @@ async fn recompute_patient(
         }
         runtime::sleep(PAUSE).await;
     }
-    Err(PlatformError::Conflict { code: "busy", message: "the patient is being synced all the time" })
+    Err(PlatformError::Conflict {
+        code: "busy",
+        message: "the patient is being synced all the time, or another node holds them; try again later",
+    })
 }
 
 /// `None` when somebody else has the patient, or when something came between.

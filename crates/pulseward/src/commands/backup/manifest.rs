@@ -6,12 +6,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use store::ObjectFault;
 
+use super::bytes::{Sum, sum_of};
 use crate::failure::Failure;
 
 /// The format that this program writes, and the only one that it reads.
@@ -20,8 +22,10 @@ pub const FORMAT: u64 = 1;
 pub const MANIFEST: &str = "backup.json";
 /// The list of the other files.
 const FILES: &str = "files.jsonl";
-/// Bytes that are read at once.
-const READ_BYTES: usize = 1 << 20;
+/// Objects that a message names.
+const NAMED_AT_MOST: usize = 20;
+/// The folder of a backup that objects lie in.
+pub const OBJECTS: &str = "objects";
 
 /// What a backup says of itself.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +44,12 @@ pub struct Manifest {
     pub object_bytes: u64,
     /// Whether they are in the backup, or only listed.
     pub objects_are_here: bool,
+    /// Whether they are bytes of their own also on the disk of the store, where they would be links to its objects.
+    #[serde(default)]
+    pub objects_are_copied: bool,
+    /// Those of which the backup has no sound copy.
+    #[serde(default)]
+    pub damaged: Vec<DamagedObject>,
     /// What keeps listed objects from being deleted.
     pub hold: Option<String>,
     /// SHA-256 of the list of files.
@@ -73,8 +83,39 @@ pub struct ListedFile {
 impl ListedFile {
     /// Makes a file as it lies in a backup, which is read whole.
     pub fn of(folder: &Path, path: &str) -> Result<Self, Failure> {
-        let (bytes, sha256) = digest(&folder.join(path))?;
+        let Sum { bytes, sha256 } = read_sum(&folder.join(path))?;
         Ok(ListedFile { path: path.to_owned(), bytes, sha256 })
+    }
+
+    /// Returns the path that an object has in the object store; none of other files.
+    pub fn object(&self) -> Option<&str> {
+        self.path.strip_prefix(OBJECTS)?.strip_prefix('/')
+    }
+
+    /// Whether this is what was read of it.
+    pub fn is(&self, sum: &Sum) -> bool {
+        (self.bytes, &self.sha256) == (sum.bytes, &sum.sha256)
+    }
+}
+
+/// An object that is missing or not what was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DamagedObject {
+    /// Path in the object store.
+    pub path: String,
+    /// What is wrong with it.
+    pub fault: ObjectFault,
+}
+
+impl DamagedObject {
+    /// What goes on in spite of damage says this at its end: every object by name, as far as anybody reads on.
+    pub fn list(damaged: &[DamagedObject]) -> String {
+        let named = damaged.iter().take(NAMED_AT_MOST).map(|object| format!("{} ({})", object.path, object.fault));
+        let mut list = named.collect::<Vec<String>>().join(", ");
+        if let Some(more @ 1..) = damaged.len().checked_sub(NAMED_AT_MOST) {
+            list += &format!(" and {more} more");
+        }
+        list
     }
 }
 
@@ -146,20 +187,34 @@ impl Manifest {
         serde_json::from_str(&text).map_err(|error| damaged(&path, &error.to_string()))
     }
 
-    /// Compares every file with its checksum, and the list of them first. `progress` hears of each.
-    pub fn verify(&self, folder: &Path, mut progress: impl FnMut()) -> Result<(), Failure> {
+    /// Compares every file with its checksum, and the list of them first. `progress` hears of each. Returns the objects that
+    /// are not what was written.
+    ///
+    /// # Errors
+    /// [`Failure::Other`] for every other file: without the databases an object is nobody's.
+    pub fn verify(&self, folder: &Path, mut progress: impl FnMut()) -> Result<Vec<DamagedObject>, Failure> {
         let list = folder.join(FILES);
-        if digest(&list)?.1 != self.files_sha256 {
+        if read_sum(&list)?.sha256 != self.files_sha256 {
             return Err(damaged(&list, "it is not what was written"));
         }
+        let mut faulty = Vec::new();
         each_file(folder, |listed| {
-            let path = folder.join(&listed.path);
-            if digest(&path)? != (listed.bytes, listed.sha256) {
-                return Err(damaged(&path, "it is not what was written"));
-            }
             progress();
+            let path = folder.join(&listed.path);
+            let fault = match sum_of(&path) {
+                Ok(sum) if listed.is(&sum) => return Ok(()),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => ObjectFault::Missing,
+                // Of a bad sector comes an error and no other bytes.
+                _ => ObjectFault::Damaged,
+            };
+            // One object is the data of one patient and period: what there is of all others shall not wait for it.
+            let Some(object) = listed.object() else {
+                return Err(damaged(&path, "it is not what was written"));
+            };
+            faulty.push(DamagedObject { path: object.to_owned(), fault });
             Ok(())
-        })
+        })?;
+        Ok(faulty)
     }
 }
 
@@ -185,19 +240,8 @@ pub fn each_file(folder: &Path, mut each: impl FnMut(ListedFile) -> Result<(), F
     Ok(())
 }
 
-/// Size and SHA-256 of a file.
-fn digest(path: &Path) -> Result<(u64, String), Failure> {
-    let unreadable = |error| Failure::file("read", path, error);
-    let mut file = File::open(path).map_err(unreadable)?;
-    let (mut hash, mut piece, mut bytes) = (Sha256::new(), vec![0; READ_BYTES], 0);
-    loop {
-        let count = file.read(&mut piece).map_err(unreadable)?;
-        if count == 0 {
-            return Ok((bytes, platform::hex(&hash.finalize())));
-        }
-        hash.update(&piece[..count]);
-        bytes += count as u64;
-    }
+fn read_sum(path: &Path) -> Result<Sum, Failure> {
+    sum_of(path).map_err(|error| Failure::file("read", path, error))
 }
 
 fn damaged(path: &Path, why: &str) -> Failure {
@@ -217,6 +261,8 @@ mod tests {
             objects: 1,
             object_bytes: 5,
             objects_are_here: true,
+            objects_are_copied: false,
+            damaged: Vec::new(),
             hold: None,
             files_sha256,
         }
@@ -236,7 +282,7 @@ mod tests {
         let folder = backup();
         let read = Manifest::read(folder.path()).unwrap();
         let mut seen = 0;
-        read.verify(folder.path(), || seen += 1).unwrap();
+        assert_eq!(read.verify(folder.path(), || seen += 1).unwrap(), []);
         assert_eq!(seen, 1);
         for (name, change) in [("one", "bytez"), ("one", "bytes and more"), (FILES, ""), (MANIFEST, "{\"format\":1}")] {
             let folder = backup();
@@ -246,6 +292,27 @@ mod tests {
         }
         std::fs::remove_file(folder.path().join("one")).unwrap();
         assert!(read.verify(folder.path(), || {}).unwrap_err().to_string().contains("one"));
+    }
+
+    #[test]
+    fn objects_that_changed_are_named_and_refuse_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join(OBJECTS)).unwrap();
+        let mut list = FileList::create(folder.path()).unwrap();
+        for name in ["a", "b", "c"] {
+            let path = format!("{OBJECTS}/{name}");
+            std::fs::write(folder.path().join(&path), name).unwrap();
+            list.add(&ListedFile::of(folder.path(), &path).unwrap()).unwrap();
+        }
+        let read = manifest(list.finish().unwrap());
+        std::fs::write(folder.path().join("objects/a"), "x").unwrap();
+        std::fs::remove_file(folder.path().join("objects/c")).unwrap();
+        let faulty = read.verify(folder.path(), || {}).unwrap();
+        let named = |path: &str, fault| DamagedObject { path: path.to_owned(), fault };
+        assert_eq!(faulty, [named("a", ObjectFault::Damaged), named("c", ObjectFault::Missing)]);
+        assert_eq!(DamagedObject::list(&faulty), "a (damaged), c (missing)");
+        let many = vec![named("d", ObjectFault::Damaged); NAMED_AT_MOST + 2];
+        assert!(DamagedObject::list(&many).ends_with("d (damaged) and 2 more"));
     }
 
     #[test]

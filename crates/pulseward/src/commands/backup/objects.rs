@@ -1,20 +1,19 @@
 //! The objects of a backup: those that the copied databases name, and the list of the erased.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
 
 use platform::Platform;
 use serde_json::json;
-use store::ListedObject;
 use store::backup::NamedObject;
+use store::{ListedObject, ObjectFault};
 
-use super::manifest::{FileList, ListedFile};
+use super::bytes::{self, Bytes, Untaken};
+use super::manifest::{DamagedObject, FileList, ListedFile, OBJECTS};
 use crate::failure::Failure;
 use crate::progress::progress_bar;
 
-/// The folder of a backup that objects lie in.
-pub const OBJECTS: &str = "objects";
 /// The file that lists them where they lie in a bucket.
 const LISTED: &str = "objects.jsonl";
 /// The folder of the object store that says who was erased.
@@ -46,58 +45,86 @@ pub struct Contents<'backup> {
     pub amount: Amount,
 }
 
+/// An object that has something wrong with it.
+pub struct Faulty {
+    /// What it should be.
+    pub object: NamedObject,
+    /// What is wrong.
+    pub fault: ObjectFault,
+}
+
+impl Faulty {
+    /// Makes the line of it for a manifest.
+    pub fn named(&self) -> DamagedObject {
+        DamagedObject { path: self.object.path.clone(), fault: self.fault }
+    }
+}
+
 impl Contents<'_> {
-    /// Links or copies what the health database in the backup names out of a folder of objects; answers those that are not
-    /// there.
-    pub fn link_named(&mut self, database: &Path, source: &Path) -> Result<Vec<String>, Failure> {
+    /// Puts what the health database in the backup names there, out of a folder of objects; answers what is faulty.
+    pub fn put_named(&mut self, database: &Path, source: &Path, bytes: Bytes) -> Result<Vec<Faulty>, Failure> {
         let bar = progress_bar();
         bar.set_message("objects");
-        let mut gone = Vec::new();
+        let mut faulty = Vec::new();
         store::backup::named_objects(database, |object| {
             bar.inc(1);
-            if !self.link(source, &object)? {
-                gone.push(object.path);
-            }
+            faulty.extend(self.put(source, object, bytes)?);
             Ok::<_, Failure>(())
         })?;
         bar.finish_and_clear();
-        Ok(gone)
-    }
-
-    /// Puts one object there; false when it is gone.
-    fn link(&mut self, source: &Path, object: &NamedObject) -> Result<bool, Failure> {
-        let from = source.join(&object.path);
-        let path = format!("{OBJECTS}/{}", object.path);
-        match link_or_copy(&from, &self.folder.join(&path)) {
-            Err(_) if !from.exists() => return Ok(false),
-            linked => linked?,
-        }
-        let length = std::fs::metadata(&from).map_err(|error| Failure::file("read", &from, error))?.len();
-        if length != object.bytes {
-            return Err(Failure::Other(format!(
-                "{} has {length} bytes and not the {} that were written; `doctor --verify` says what else is damaged",
-                from.display(),
-                object.bytes
-            )));
-        }
-        let listed = match &object.sha256 {
-            // A link shares its bytes with the store, so they are not read for it: what the catalog says they are is what
-            // they have to be when they come back.
-            Some(sha256) => ListedFile { path, bytes: object.bytes, sha256: sha256.clone() },
-            None => ListedFile::of(self.folder, &path)?,
-        };
-        self.files.add(&listed)?;
-        self.amount.add(object.bytes);
-        Ok(true)
+        Ok(faulty)
     }
 
     /// The same of objects that no row names: the list of the erased, checkpoints of the audit log.
-    pub fn link_unnamed(&mut self, source: &Path, listed: &[ListedObject]) -> Result<(), Failure> {
+    pub fn put_unnamed(
+        &mut self,
+        source: &Path,
+        listed: &[ListedObject],
+        bytes: Bytes,
+    ) -> Result<Vec<Faulty>, Failure> {
+        let mut faulty = Vec::new();
         for object in listed {
             let object = NamedObject { path: object.path.clone(), bytes: object.bytes, sha256: None };
-            self.link(source, &object)?;
+            // What no row names may go away, and nobody misses it.
+            faulty.extend(self.put(source, object, bytes)?.filter(|found| found.fault == ObjectFault::Damaged));
         }
-        Ok(())
+        Ok(faulty)
+    }
+
+    /// Puts one object there. It is read, although a link would do without: what is damaged now would be found when nothing
+    /// else is left.
+    pub fn put(&mut self, source: &Path, object: NamedObject, bytes: Bytes) -> Result<Option<Faulty>, Failure> {
+        let path = format!("{OBJECTS}/{}", object.path);
+        let taken = bytes::take(&source.join(&object.path), &self.folder.join(&path), bytes);
+        let fault = match taken {
+            Ok(sum) if is_what_was_written(&object, &sum) => {
+                self.amount.add(sum.bytes);
+                self.files.add(&ListedFile { path, bytes: sum.bytes, sha256: sum.sha256 })?;
+                return Ok(None);
+            }
+            Err(Untaken::Unwritten(failure)) => return Err(failure),
+            Err(Untaken::Unread(error)) if error.kind() == ErrorKind::NotFound => ObjectFault::Missing,
+            // Of a bad sector comes an error and no other bytes.
+            Ok(_) | Err(Untaken::Unread(_)) => ObjectFault::Damaged,
+        };
+        Ok(Some(Faulty { object, fault }))
+    }
+
+    /// Puts an object there again that was brought back to the store meanwhile.
+    pub fn put_again(&mut self, source: &Path, faulty: Faulty, bytes: Bytes) -> Result<Option<Faulty>, Failure> {
+        let before = self.folder.join(OBJECTS).join(&faulty.object.path);
+        match std::fs::remove_file(&before) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(Failure::file("remove", &before, error)),
+            _ => self.put(source, faulty.object, bytes),
+        }
+    }
+
+    /// Lists what a faulty object should be, by which a restore knows it. Its bytes stay: other pieces of the file are sound.
+    pub fn list_faulty(&mut self, faulty: &Faulty) -> Result<(), Failure> {
+        let NamedObject { path, bytes, sha256 } = &faulty.object;
+        // Of some no checksum is kept, and none is one that no file has.
+        let sha256 = sha256.clone().unwrap_or_default();
+        self.files.add(&ListedFile { path: format!("{OBJECTS}/{path}"), bytes: *bytes, sha256 })
     }
 
     /// Lists what the health database in the backup names; the objects stay where they are.
@@ -118,47 +145,24 @@ impl Contents<'_> {
     }
 }
 
-/// Fails unless every object that is gone was a patient's who has been erased meanwhile: an erasure does not wait for a
-/// backup, and the erased are named in it, so that restoring erases them there too.
-pub async fn refuse_gone_unless_erased(platform: &Platform, gone: &[String]) -> Result<(), Failure> {
-    if gone.is_empty() {
-        return Ok(());
+/// Whether bytes are what the database says of them.
+fn is_what_was_written(object: &NamedObject, sum: &bytes::Sum) -> bool {
+    object.bytes == sum.bytes && object.sha256.as_ref().is_none_or(|sha256| *sha256 == sum.sha256)
+}
+
+/// Leaves out objects of patients who have been erased meanwhile: an erasure does not wait for a backup, and the erased are
+/// named in it, so that restoring erases them there too.
+pub async fn without_erased(platform: &Platform, mut faulty: Vec<Faulty>) -> Result<Vec<Faulty>, Failure> {
+    if faulty.is_empty() {
+        return Ok(faulty);
     }
     let erased = platform.upkeep.erased().await?;
-    let is_erased = |path: &String| {
+    let is_erased = |path: &str| {
         let patient = path.split('/').find_map(|part| part.strip_prefix("patient="));
         patient.is_some_and(|patient| erased.iter().any(|erased| erased.as_str() == patient))
     };
-    let missing: Vec<&String> = gone.iter().filter(|path| !is_erased(path)).collect();
-    let Some(first) = missing.first() else { return Ok(()) };
-    Err(Failure::Other(format!(
-        "{first} is missing, and the databases name it; {} objects are missing in all, and `doctor --verify` names them",
-        missing.len()
-    )))
-}
-
-/// A link where both lie on one disk, else a copy. Objects never change, so a link is as good.
-pub fn link_or_copy(from: &Path, to: &Path) -> Result<(), Failure> {
-    if let Some(folder) = to.parent() {
-        std::fs::create_dir_all(folder).map_err(|error| Failure::file("make", folder, error))?;
-    }
-    // A restore that goes on after it was killed meets what it has linked before.
-    if to.exists() {
-        return Ok(());
-    }
-    match std::fs::hard_link(from, to) {
-        Ok(()) => Ok(()),
-        Err(_) => copy_whole(from, to),
-    }
-}
-
-/// Under another name until it is whole: what a killed process has left would be taken for the object.
-fn copy_whole(from: &Path, to: &Path) -> Result<(), Failure> {
-    let mut draft = to.as_os_str().to_owned();
-    // The object store takes such names for uploads that were cut off, and deletes them by age.
-    draft.push("#0");
-    std::fs::copy(from, &draft).map_err(|error| Failure::file("copy", from, error))?;
-    std::fs::rename(&draft, to).map_err(|error| Failure::file("make", to, error))
+    faulty.retain(|faulty| !is_erased(&faulty.object.path));
+    Ok(faulty)
 }
 
 #[cfg(test)]
@@ -166,20 +170,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn objects_that_go_away_meanwhile_are_reported_and_the_others_linked() {
+    fn faulty_objects_are_returned_and_the_others_are_put_there() {
         let folder = tempfile::tempdir().unwrap();
         let (source, target) = (folder.path().join("from"), folder.path().join("to"));
         std::fs::create_dir_all(source.join("v1")).unwrap();
         std::fs::create_dir(&target).unwrap();
         std::fs::write(source.join("v1/there"), "bytes").unwrap();
-        let object = |path: &str, bytes| NamedObject { path: path.to_owned(), bytes, sha256: None };
+        let named = |path: &str, bytes| NamedObject { path: path.to_owned(), bytes, sha256: None };
         let mut files = FileList::create(&target).unwrap();
         let mut contents = Contents { folder: &target, files: &mut files, amount: Amount::default() };
-        assert!(!contents.link(&source, &object("v1/gone", 5)).unwrap());
-        assert!(contents.link(&source, &object("v1/there", 5)).unwrap());
+        let mut put = |object| contents.put(&source, object, Bytes::Shared).unwrap().map(|faulty| faulty.fault);
+        assert_eq!(put(named("v1/gone", 5)), Some(ObjectFault::Missing));
+        assert_eq!(put(named("v1/there", 5)), None);
+        let again = |bytes, sha256: &str| {
+            let object = NamedObject { sha256: Some(sha256.to_owned()), ..named("v1/there", bytes) };
+            Faulty { object, fault: ObjectFault::Damaged }
+        };
         assert_eq!(contents.amount, Amount { objects: 1, bytes: 5 });
         assert_eq!(std::fs::read_to_string(target.join("objects/v1/there")).unwrap(), "bytes");
-        let short = contents.link(&source, &object("v1/there", 6)).unwrap_err();
-        assert!(short.to_string().contains("5 bytes"), "{short}");
+        // Another size, and other bytes of the same size.
+        for faulty in [again(6, ""), again(5, "0a")] {
+            let found = contents.put_again(&source, faulty, Bytes::Own).unwrap();
+            assert_eq!(found.map(|faulty| faulty.fault), Some(ObjectFault::Damaged));
+        }
+        assert_eq!(contents.amount, Amount { objects: 1, bytes: 5 });
     }
 }

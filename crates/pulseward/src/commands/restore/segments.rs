@@ -7,7 +7,7 @@ use platform::Platform;
 use serde_json::{Value, json};
 use store::Objects;
 
-use crate::commands::backup::objects::OBJECTS;
+use crate::commands::backup::manifest::OBJECTS;
 use crate::config::StoreOptions;
 use crate::failure::Failure;
 use crate::wiring::objects::{self, Transport};

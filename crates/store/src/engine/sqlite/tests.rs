@@ -109,10 +109,24 @@ async fn closing_next_to_a_reader_of_another_program_fails_and_loses_nothing() {
     let reader = Connection::open(&scene.path).expect("a database");
     reader.execute_batch("BEGIN; SELECT number FROM thing;").expect("read");
     scene.add().await.expect("added");
-    assert!(matches!(scene.db.close().await, Err(StoreError::Unavailable(_))));
+    let refused = scene.db.close().await.expect_err("the log is needed");
+    assert!(matches!(&refused, StoreError::Unavailable(why) if why.contains("things.db-wal")), "{refused}");
     assert!(scene.log_bytes() > 0);
     drop(reader);
     assert_eq!(count_in(&scene.path), 2);
+}
+
+/// It keeps the log from being cut, and not from being moved.
+#[tokio::test]
+async fn closing_next_to_a_reader_of_the_newest_state_leaves_everything_in_the_file() {
+    let scene = Scene::begin().await;
+    scene.add().await.expect("added");
+    let reader = Connection::open(&scene.path).expect("a database");
+    reader.execute_batch("BEGIN; SELECT number FROM thing;").expect("read");
+    scene.db.close().await.expect("nothing lies in the log only");
+    let alone = scene.path.with_file_name("alone.db");
+    std::fs::copy(&scene.path, &alone).expect("copied");
+    assert_eq!(count_in(&alone), 2);
 }
 
 #[tokio::test]

@@ -228,12 +228,21 @@ fn rewrite(connection: &Connection) -> Result<()> {
 fn close(connection: Connection) -> Result<()> {
     // Nobody waits: writers of another process would have to wait with us, and the log is safe where it is.
     connection.busy_timeout(Duration::ZERO)?;
-    empty_log(&connection)?;
-    connection.close().map_err(|(_, error)| error.into())
+    let log = checkpoint(&connection)?;
+    let file = connection.path().unwrap_or_default().to_owned();
+    connection.close().map_err(|(_, error)| StoreError::from(error))?;
+    // A reader of the newest state keeps the log from being cut and not from being moved: the file holds everything then.
+    if log.is_moved() {
+        return Ok(());
+    }
+    Err(StoreError::Unavailable(format!(
+        "another process reads {file}, so what was written last lies only in {file}-wal: keep both files together, and end \
+         that process; the log is moved into the file at the next start, or by `pulseward doctor`"
+    )))
 }
 
 fn empty_log(connection: &Connection) -> Result<()> {
-    if truncate_log(connection)? {
+    if !checkpoint(connection)?.is_busy {
         return Ok(());
     }
     Err(StoreError::Unavailable("the write-ahead log is being read".to_owned()))
@@ -243,15 +252,32 @@ fn empty_log(connection: &Connection) -> Result<()> {
 fn empty_log_between(connection: &Connection) -> Result<bool> {
     // No transaction waits for somebody who reads: the caller that wants the log empty asks again.
     connection.busy_timeout(Duration::ZERO)?;
-    let emptied = truncate_log(connection);
+    let emptied = checkpoint(connection).map(|log| !log.is_busy);
     connection.busy_timeout(FILE_WAIT)?;
     emptied
 }
 
-/// Moves everything from the log into the file and cuts the log to no bytes; false when somebody reads it.
-fn truncate_log(connection: &Connection) -> Result<bool> {
-    let is_busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0))?;
-    Ok(!is_busy)
+/// A write-ahead log after it was to be moved into its file.
+struct Checkpointed {
+    /// Whether somebody reads or writes it, so that it could not be cut.
+    is_busy: bool,
+    /// Pages in the log.
+    pages: i64,
+    /// Those of them that are in the file as well.
+    moved: i64,
+}
+
+impl Checkpointed {
+    fn is_moved(&self) -> bool {
+        !self.is_busy || self.moved == self.pages && self.pages >= 0
+    }
+}
+
+/// Moves everything from the log into the file and cuts the log to no bytes, as far as nobody reads it.
+fn checkpoint(connection: &Connection) -> Result<Checkpointed> {
+    let read =
+        |row: &rusqlite::Row<'_>| Ok(Checkpointed { is_busy: row.get(0)?, pages: row.get(1)?, moved: row.get(2)? });
+    Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], read)?)
 }
 
 fn run_behind_savepoint(connection: &Connection, job: &mut Transaction) {

@@ -19,7 +19,7 @@ use crate::random_blocks::{DAY_START_US, blocks_of, data_types};
 use crate::segment::{SegmentReader, SegmentWriter, WrittenSegment};
 
 fn run<T>(work: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(work)
+    runtime::run(2, work).unwrap()
 }
 
 fn between(blocks: &[Block], from_us: i64, to_us: i64) -> Vec<Block> {

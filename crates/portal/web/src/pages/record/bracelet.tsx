@@ -46,7 +46,7 @@ export function BraceletPart({ patient, may, onChanged }: PartProps) {
 function Heard({ device }: { device: NonNullable<PartProps["patient"]["device"]> }) {
   return (
     <dl class="facts">
-      <dt>Last heard of</dt>
+      <dt>Last report</dt>
       <dd>
         <code>{device.serial_number}</code>, <Ago time={device.updated_at} />
       </dd>

@@ -60,7 +60,7 @@ export function ShownOnce({ codes, onClose }: { codes: string[]; onClose: () => 
       <Notice tone="warn">
         Print them or keep them in a password manager, apart from the device with the app. They are not shown again.
       </Notice>
-      <p>Each signs you in once in the place of the six digits.</p>
+      <p>Each signs you in once instead of the six digits.</p>
       <ul class="plain">
         {codes.map((code) => (
           <li key={code}>
@@ -89,7 +89,7 @@ function Renew({ onClose, onMade }: { onClose: () => void; onMade: (codes: strin
       onPassword={renew}
       onClose={onClose}
     >
-      <p>The codes of before are good no more.</p>
+      <p>Your earlier codes stop working.</p>
     </PasswordDialog>
   );
 }

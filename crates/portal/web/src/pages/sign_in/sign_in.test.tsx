@@ -68,7 +68,7 @@ test("the code is asked for when the account wants one, and sent without blanks"
   assert.deepEqual(sent().at(-1), { email: "a", password: "b", totp: "123456" });
 });
 
-test("a recovery code is sent in the place of the six digits", async () => {
+test("a recovery code is sent instead of the six digits", async () => {
   refuse(401, "totp_required");
   await tryWith("a", "b");
   await screen.press("Use a recovery code");

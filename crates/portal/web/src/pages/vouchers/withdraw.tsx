@@ -40,7 +40,7 @@ export function Withdraw({ code, voucher, onClose, onDone }: WithdrawProps) {
       <p>
         <code class="strong">{voucher.code}</code>
         {identifier && <> for {identifier}</>} can no longer be used and leaves this list, with what its record holds.
-        Printed sheets show it still.
+        Printed sheets still show it.
       </p>
     </Confirm>
   );
