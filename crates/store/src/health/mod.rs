@@ -76,7 +76,7 @@ pub use scrub::{DamagedRowCount, ScrubFinding, ScrubState};
 pub use sessions::{HealthSession, IntakeFacts};
 pub use sync::{Counts, Sync, SyncId, SyncOutcome};
 pub use tally::{LocalQuarter, TallyRow};
-pub use unverified::UnverifiedRows;
+pub use unverified::{NotePage, NotePosition, UnverifiedRows};
 pub use verify::{DamageFinding, Walk, WalkPart, WalkPosition};
 
 /// Every statement on this database, for the test that prepares each on both engines.
