@@ -55,9 +55,9 @@ pub use health::{
     DamageFinding, DamagedObjects, DamagedRowCount, DerivationCommit, DerivationInputs, DerivationStart, Device,
     DeviceReport, Dirty, DueRange, EXPORT_KIND, ErasedPatient, ExportJob, ExportQueue, ExportState, ExportTurn,
     FailingJobs, Failures, HealthChange, HealthDb, HealthPatient, HealthSession, HeldJob, InputRange, IntakeFacts,
-    JobFailure, JobLease, LatestChange, LocalQuarter, NEVER_MS, NewExport, NewJob, NodeView, OauthRefreshToken,
-    PendingEntries, Profile, PutAside, RowsAhead, ScrubFinding, ScrubState, Sync, SyncId, SyncOutcome, TallyRow,
-    UnverifiedRows, Walk, WalkPart, WalkPosition,
+    JobFailure, JobLease, LatestChange, LocalQuarter, NEVER_MS, NewExport, NewJob, NodeView, NotePage, NotePosition,
+    OauthRefreshToken, PendingEntries, Profile, PutAside, RowsAhead, ScrubFinding, ScrubState, Sync, SyncId,
+    SyncOutcome, TallyRow, UnverifiedRows, Walk, WalkPart, WalkPosition,
 };
 pub use health::{Retirement, export_folder};
 pub use ids::{

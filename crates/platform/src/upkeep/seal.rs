@@ -38,7 +38,7 @@ const TRIES: usize = 3;
 /// Time for which an object is kept after no catalog row refers to it: longer than any reading takes.
 pub(crate) const DEAD_FOR_MS: i64 = 3_600_000;
 
-/// Periods that may fail one after the other before the pass is given up: then it is the store, not the period.
+/// Patients whose periods may fail one after the other before the pass is given up: then it is the store, not the periods.
 const FAILURES_IN_A_ROW: usize = 8;
 
 #[boxed_futures]
@@ -50,7 +50,8 @@ impl Upkeep {
         let mut total = Sealed::default();
         let mut given_up: HashSet<(PatientId, i64, i64)> = HashSet::default();
         let mut failed = None;
-        let mut failures_in_a_row = 0;
+        // By patient: all periods of one can be damaged, and those of the others are behind them.
+        let mut failed_in_a_row: HashSet<PatientId> = HashSet::default();
         loop {
             let limit = BATCH + given_up.len() as i64;
             let mut periods = self.core.health().unsealed_periods(ended_by_us, limit).await?;
@@ -61,16 +62,16 @@ impl Upkeep {
             for period in periods {
                 let sealed = match self.seal_one(&period).await {
                     Ok(sealed) => sealed,
-                    Err(error) if failures_in_a_row == FAILURES_IN_A_ROW => return Err(error),
+                    Err(error) if failed_in_a_row.len() == FAILURES_IN_A_ROW => return Err(error),
                     Err(error) => {
                         tracing::error!(patient = %period.patient, data_type = period.data_type.name(), %error, "a period was not sealed");
                         given_up.insert(key(&period));
                         failed = Some(error);
-                        failures_in_a_row += 1;
+                        failed_in_a_row.insert(period.patient);
                         continue;
                     }
                 };
-                failures_in_a_row = 0;
+                failed_in_a_row.clear();
                 // Otherwise the next look would find it again, and so on without end.
                 if sealed.segments == 0 {
                     given_up.insert(key(&period));

@@ -8,7 +8,7 @@ use vitals::zone::{LocalDay, SECOND_US, ZoneRuns};
 use super::derivations::{claim_of, enrol, nothing, section, slots};
 use super::{Stores, activity_row, on_both_engines};
 use crate::error::Result;
-use crate::health::{Counts, DamageTarget, Walk, WalkPosition};
+use crate::health::{Counts, DamageTarget, NotePosition, Walk, WalkPosition};
 use crate::ids::PatientId;
 use crate::segment::{SealedPeriod, UnsealedPeriod};
 use crate::{DerivationCommit, HealthDb, InputRange, StoreError, Sync, SyncOutcome};
@@ -146,7 +146,7 @@ async fn rows_over_damaged_ones_are_stored_and_counted_when_they_are_back(stores
     assert_eq!(counts.unverified, 2);
     assert_eq!(store(health, vec![minute(9, 70)]).await, Counts { stored: 1, ..Counts::default() });
     assert!(is_named(&rows(health).await), "they do not hide the damage");
-    let noted = health.unverified_rows(9).await.expect("notes");
+    let noted = health.unverified_rows(NotePosition::default(), 9).await.expect("notes").notes;
     assert_eq!(noted.len(), 2);
     for unverified in &noted {
         let verified = health.verify_rows(unverified, LATER_MS).await;
@@ -157,7 +157,7 @@ async fn rows_over_damaged_ones_are_stored_and_counted_when_they_are_back(stores
     for unverified in &noted {
         assert!(health.verify_rows(unverified, LATER_MS).await.expect("verified"));
     }
-    assert_eq!(health.unverified_rows(9).await.expect("notes"), []);
+    assert_eq!(health.unverified_rows(NotePosition::default(), 9).await.expect("notes").notes, []);
     assert_eq!(rows(health).await.expect("rows"), 4);
     let counted = health.count_local_day(&ada(), LocalDay::parse("2025-11-20").expect("a day")).await;
     assert_eq!(counted.expect("counts"), [(DataType::Activity, 4)]);
@@ -182,7 +182,7 @@ async fn derivation_reads_no_waveform_that_is_not_compared_yet(stores: Stores) {
         waveforms_us: (NOON_MS * 1000, NOON_MS * 1000 + SECOND_US),
     };
     let read = async || health.derivation_inputs(&ada(), wanted.clone()).await.expect("an answer").rows;
-    let noted = health.unverified_rows(9).await.expect("notes");
+    let noted = health.unverified_rows(NotePosition::default(), 9).await.expect("notes").notes;
     assert_eq!((noted.len(), read().await), (1, [].into()), "the caller asks for them by themselves, and is refused");
     assert!(health.verify_rows(&noted[0], LATER_MS).await.expect("verified"));
     let rows: usize = read().await[&DataType::Acc].iter().map(Block::rows).sum();

@@ -13,19 +13,21 @@ use super::verify::{DamageFinding, Walk, WalkPart, WalkPosition};
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
-use crate::segment::SegmentRow;
-use crate::segment::catalog::segments_of;
+use crate::segment::catalog::{next_unsealed, segments_of};
+use crate::segment::{SegmentRow, UnsealedPeriod};
 use crate::texts::sql;
 
 /// PostgreSQL reads a small table whole, with the page that cannot be read, unless it is kept from it.
-const BY_INDEX: &str = "SELECT 1/*postgres , set_config('enable_seqscan', 'off', true) postgres*/";
+pub(super) const BY_INDEX: &str = "SELECT 1/*postgres , set_config('enable_seqscan', 'off', true) postgres*/";
 
 sql! {
-    PATIENTS_AFTER = "SELECT uuid FROM patient WHERE uuid > $1 ORDER BY uuid LIMIT 64";
+    PATIENTS_AFTER = "SELECT uuid FROM patient WHERE uuid > $1 ORDER BY uuid LIMIT $2";
 }
 
 /// Numbers of data types and outputs are below.
 const KINDS: i64 = 64;
+/// Patients that are listed in one statement.
+const LISTED_AT_ONCE: i64 = 64;
 /// Behind all names.
 const LAST_NAME: &str = "\u{10ffff}";
 const LAST: i64 = i64::MAX;
@@ -37,25 +39,53 @@ impl HealthDb {
     /// in the order of their paths, and for which of them even that is not possible.
     pub async fn segments_around_damage(&self, behind: &str) -> Result<(Vec<SegmentRow>, Vec<DamageFinding>)> {
         let (mut rows, mut findings) = (Vec::new(), Vec::new());
-        let mut patients = self.readable_patients_after("").await?;
-        while let Some(last) = patients.last().cloned() {
-            for patient in patients.into_iter().map(PatientId::new) {
-                for data_type in DataType::ALL {
-                    match self.segments_by_index(&patient, data_type).await {
-                        Ok(found) => rows.extend(found.into_iter().filter(|row| row.object.path.as_str() > behind)),
-                        Err(error) if error.is_damage() => {
-                            let reason = format!("the catalog of sealed files: {error}");
-                            let error = StoreError::damaged_rows(data_type.name(), (0, 0), &reason);
-                            findings.push(DamageFinding { patient: patient.clone(), error });
-                        }
-                        Err(error) => return Err(error),
+        for patient in self.all_readable_patients("").await? {
+            for data_type in DataType::ALL {
+                match self.segments_by_index(&patient, data_type).await {
+                    Ok(found) => rows.extend(found.into_iter().filter(|row| row.object.path.as_str() > behind)),
+                    Err(error) if error.is_damage() => {
+                        let reason = format!("the catalog of sealed files: {error}");
+                        let error = StoreError::damaged_rows(data_type.name(), (0, 0), &reason);
+                        findings.push(DamageFinding { patient: patient.clone(), error });
                     }
+                    Err(error) => return Err(error),
                 }
             }
-            patients = self.readable_patients_after(&last).await?;
         }
         rows.sort_by(|one, other| one.object.path.cmp(&other.object.path));
         Ok((rows, findings))
+    }
+
+    /// Returns up to `limit` periods that had ended at a time and have chunks, where the list of chunks cannot be read as a
+    /// whole: of each patient and type the oldest. What of them cannot be read is left out, and no reason to seal nothing.
+    pub(crate) async fn unsealed_around_damage(&self, ended_by_us: i64, limit: i64) -> Result<Vec<UnsealedPeriod>> {
+        let mut periods = Vec::new();
+        for patient in self.all_readable_patients("").await? {
+            periods.extend(self.unsealed_by_index(&patient, ended_by_us).await?);
+        }
+        periods.sort_by_key(|unsealed| unsealed.period.start_us);
+        periods.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(periods)
+    }
+
+    async fn unsealed_by_index(&self, patient: &PatientId, ended_by_us: i64) -> Result<Vec<UnsealedPeriod>> {
+        let mut periods = Vec::new();
+        for data_type in DataType::ALL {
+            let asked = patient.clone();
+            let read = async move |tx: &Tx<'_>| {
+                tx.query_opt(BY_INDEX, &[], |_| Ok(())).await?;
+                next_unsealed(tx, &asked, data_type, (i64::MIN, ended_by_us)).await
+            };
+            match self.db.read(read).await {
+                Ok(period) => periods.extend(period),
+                Err(error) if error.is_damage() => {
+                    let data_type = data_type.name();
+                    tracing::error!(%patient, data_type, %error, "what is to be sealed could not be found out");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(periods)
     }
 
     async fn segments_by_index(&self, patient: &PatientId, data_type: DataType) -> Result<Vec<SegmentRow>> {
@@ -131,17 +161,43 @@ impl HealthDb {
         self.by_first_digits(walk, &behind.patient).await
     }
 
+    /// All patients behind one but those who cannot be listed: PostgreSQL looks at their rows.
+    pub(super) async fn all_readable_patients(&self, behind: &str) -> Result<Vec<PatientId>> {
+        let (mut all, mut behind, mut limit) = (Vec::new(), behind.to_owned(), LISTED_AT_ONCE);
+        loop {
+            match self.listed_patients_after(&behind, limit).await {
+                Ok(patients) => {
+                    let Some(last) = patients.last() else { return Ok(all) };
+                    behind.clone_from(last);
+                    all.extend(patients.into_iter().map(PatientId::new));
+                }
+                // One by one up to the one that cannot be read.
+                Err(error) if error.is_damage() && limit > 1 => limit = 1,
+                Err(error) if error.is_damage() => {
+                    let next = self.by_first_digits(Walk::Patients, &behind).await?;
+                    let Some(next) = next.filter(|next| next.patient > behind) else { return Ok(all) };
+                    (behind, limit) = (next.patient, LISTED_AT_ONCE);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     /// Patients behind one; none where the list cannot be read either.
     async fn readable_patients_after(&self, patient: &str) -> Result<Vec<String>> {
-        let patient = patient.to_owned();
-        let read = async move |tx: &Tx<'_>| {
-            tx.query_opt(BY_INDEX, &[], |_| Ok(())).await?;
-            tx.query(PATIENTS_AFTER, &[&patient], |row| row.get::<String>(0)).await
-        };
-        match self.db.read(read).await {
+        match self.listed_patients_after(patient, LISTED_AT_ONCE).await {
             Err(error) if error.is_damage() => Ok(Vec::new()),
             patients => patients,
         }
+    }
+
+    async fn listed_patients_after(&self, patient: &str, limit: i64) -> Result<Vec<String>> {
+        let patient = patient.to_owned();
+        let read = async move |tx: &Tx<'_>| {
+            tx.query_opt(BY_INDEX, &[], |_| Ok(())).await?;
+            tx.query(PATIENTS_AFTER, &[&patient, &limit], |row| row.get::<String>(0)).await
+        };
+        self.db.read(read).await
     }
 
     /// Returns the first readable place within the rows of a patient, behind all of which there is one.

@@ -45,6 +45,7 @@ pub(crate) mod stored_chunk;
 mod stored_derived;
 mod sync;
 mod tally;
+mod unread_patients;
 mod unverified;
 mod verify;
 mod zones;
@@ -76,7 +77,7 @@ pub use scrub::{DamagedRowCount, ScrubFinding, ScrubState};
 pub use sessions::{HealthSession, IntakeFacts};
 pub use sync::{Counts, Sync, SyncId, SyncOutcome};
 pub use tally::{LocalQuarter, TallyRow};
-pub use unverified::UnverifiedRows;
+pub use unverified::{NotePage, NotePosition, UnverifiedRows};
 pub use verify::{DamageFinding, Walk, WalkPart, WalkPosition};
 
 /// Every statement on this database, for the test that prepares each on both engines.
@@ -120,6 +121,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         sync::TEXTS[0],
         sync::TEXTS[1],
         tally::TEXTS,
+        unread_patients::TEXTS,
         unverified::TEXTS,
         verify::TEXTS,
         zones::TEXTS,

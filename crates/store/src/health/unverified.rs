@@ -41,7 +41,8 @@ sql! {
         ON CONFLICT (patient, data_type, first_us, arrival) DO UPDATE SET
         last_us = CASE WHEN excluded.last_us > unverified.last_us THEN excluded.last_us ELSE unverified.last_us END";
     FIND = concat!("SELECT ", noted_columns!(), " FROM unverified
-        ORDER BY patient, data_type, arrival, first_us LIMIT $1");
+        WHERE (patient, data_type, arrival, first_us) > ($1, $2, $3, $4)
+        ORDER BY patient, data_type, arrival, first_us LIMIT $5");
     EARLIER = "SELECT COUNT(*) FROM unverified
         WHERE patient = $1 AND data_type = $2 AND arrival < $3 AND first_us < $5 AND last_us >= $4";
     FORGET = "DELETE FROM unverified WHERE patient = $1 AND data_type = $2 AND first_us = $3 AND arrival = $4";
@@ -69,7 +70,28 @@ pub struct UnverifiedRows {
     arrival: i64,
 }
 
+/// Where a walk over notes goes on; begins with the default.
+#[derive(Clone, Debug)]
+pub struct NotePosition(NotedRows);
+
+impl Default for NotePosition {
+    fn default() -> Self {
+        let patient = PatientId::new("");
+        NotePosition(NotedRows { patient, data_type: i64::MIN, first_us: i64::MIN, last_us: 0, arrival: i64::MIN })
+    }
+}
+
+/// Notes behind a position, and where the walk goes on; nowhere at its end.
+#[derive(Clone, Debug)]
+pub struct NotePage {
+    /// The notes.
+    pub notes: Vec<UnverifiedRows>,
+    /// Position behind them.
+    pub next: Option<NotePosition>,
+}
+
 /// A note as it is stored; this version may not know its type.
+#[derive(Clone, Debug)]
 struct NotedRows {
     patient: PatientId,
     data_type: i64,
@@ -88,14 +110,20 @@ pub(super) async fn note(tx: &Tx<'_>, patient: &PatientId, arrival: i64, rows: &
 
 #[boxed_futures]
 impl HealthDb {
-    /// Up to `limit` notes of rows that were not compared.
-    pub async fn unverified_rows(&self, limit: i64) -> Result<Vec<UnverifiedRows>> {
-        let found = self.db.read_single(async move |tx| tx.query(FIND, &[&limit], read_noted).await);
+    /// Up to `limit` notes of rows that were not compared, behind a position.
+    pub async fn unverified_rows(&self, behind: NotePosition, limit: i64) -> Result<NotePage> {
+        let read = async move |tx: &Tx<'_>| {
+            let NotePosition(NotedRows { patient, data_type, arrival, first_us, .. }) = &behind;
+            tx.query(FIND, &[patient, data_type, arrival, first_us, &limit], read_noted).await
+        };
+        let found = self.db.read_single(read).await?;
+        // The last of all, since those of types that this version does not know are left out.
+        let next = (found.len() as i64 == limit).then(|| found.last().cloned().map(NotePosition)).flatten();
         let known = |NotedRows { patient, data_type, first_us, last_us, arrival }| {
             let data_type = DataType::from_number(data_type)?;
             Some(UnverifiedRows { patient, data_type, first_us, last_us, arrival })
         };
-        Ok(found.await?.into_iter().filter_map(known).collect())
+        Ok(NotePage { notes: found.into_iter().filter_map(known).collect(), next })
     }
 
     /// Counts rows that were not compared, now that what is stored at their time can be read; false where a sync came
@@ -120,6 +148,12 @@ impl HealthDb {
 }
 
 impl UnverifiedRows {
+    /// Returns whether the rows lie, in whole or in part, in a stretch of time, µs.
+    pub fn touches(&self, (first_us, last_us): (i64, i64)) -> bool {
+        let (from_us, end_us) = self.quarters();
+        from_us <= last_us && first_us < end_us
+    }
+
     /// Returns the whole quarters in which the rows lie: the tally can only be counted again as a whole.
     fn quarters(&self) -> (i64, i64) {
         // An exact time lies up to a millisecond behind the whole one.

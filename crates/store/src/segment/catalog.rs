@@ -262,7 +262,10 @@ impl HealthDb {
             data_type,
             period: SealedPeriod::of(data_type, first_us),
         };
-        Ok(self.db.with_deadlines_of(Work::Scan).read(read).await?.into_iter().map(unsealed).collect())
+        match self.db.with_deadlines_of(Work::Scan).read(read).await {
+            Err(error) if error.is_damage() => self.unsealed_around_damage(ended_by_us, limit).await,
+            found => Ok(found?.into_iter().map(unsealed).collect()),
+        }
     }
 }
 
@@ -277,17 +280,25 @@ impl HealthDb {
         from_us: i64,
         ended_by_us: i64,
     ) -> Result<Option<UnsealedPeriod>> {
-        let running_us = SealedPeriod::of(data_type, ended_by_us).start_us;
-        let asked = patient.clone();
-        let read = async move |tx: &Tx<'_>| {
-            let number = data_type.number();
-            tx.query_opt(NEXT_UNSEALED, &[&asked, &number, &from_us, &running_us], |row| row.get::<Option<i64>>(0))
-                .await
-        };
-        let first_us = self.db.read_single(read).await?.flatten();
-        let period = first_us.map(|first_us| SealedPeriod::of(data_type, first_us));
-        Ok(period.map(|period| UnsealedPeriod { patient: patient.clone(), data_type, period }))
+        let patient = patient.clone();
+        let read = async move |tx: &Tx<'_>| next_unsealed(tx, &patient, data_type, (from_us, ended_by_us)).await;
+        self.db.read_single(read).await
     }
+}
+
+/// Returns the first period of a patient and a type that begins at a time or later, has ended by another one, and has
+/// chunks.
+pub(crate) async fn next_unsealed(
+    tx: &Tx<'_>,
+    patient: &PatientId,
+    data_type: DataType,
+    (from_us, ended_by_us): (i64, i64),
+) -> Result<Option<UnsealedPeriod>> {
+    let running_us = SealedPeriod::of(data_type, ended_by_us).start_us;
+    let params: [&dyn Param; 4] = [patient, &data_type.number(), &from_us, &running_us];
+    let first_us = tx.query_opt(NEXT_UNSEALED, &params, |row| row.get::<Option<i64>>(0)).await?.flatten();
+    let period = first_us.map(|first_us| SealedPeriod::of(data_type, first_us));
+    Ok(period.map(|period| UnsealedPeriod { patient: patient.clone(), data_type, period }))
 }
 
 /// Returns the set of the types that are sealed by the day: the bits of their numbers, which need not follow one
