@@ -96,9 +96,6 @@ async fn refuse_unfinished_databases(options: &StoreOptions) -> Result<(), Failu
 
 /// Closes the stores for a command, so that database files hold everything without their write-ahead logs.
 pub async fn close(platform: &Platform) {
-    // What was counted of refusals since the last minute: anyone who tries something just before a planned stop would
-    // leave no trace of how often.
-    platform.identity.write_counted_events().await;
     for error in platform.upkeep.close_stores().await {
         // Mostly the service, which leaves nothing in the logs when it ends.
         tracing::info!(%error, "a write-ahead log was not emptied");
@@ -110,6 +107,9 @@ pub async fn close(platform: &Platform) {
 /// # Errors
 /// [`Failure::LogLeft`] when a file does not hold everything: anyone who copies it alone loses what was acknowledged last.
 pub async fn close_last(platform: &Platform) -> Result<(), Failure> {
+    // What was counted of refusals since the last minute: anyone who tries something just before a planned stop would
+    // leave no trace of how often.
+    platform.identity.write_counted_events().await;
     let left = platform.upkeep.close_stores().await;
     for error in &left {
         tracing::warn!(%error, "a write-ahead log was not emptied");
