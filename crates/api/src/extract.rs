@@ -89,6 +89,6 @@ async fn users_caller(parts: &mut Parts, state: &ApiState) -> Result<UsersCaller
     let token = bearer(parts)?.ok_or(CallRejection::NoCredential(TOKEN_PLACES))?;
     let caller = state.platform.identity.users_caller(token).await.map_err(CallRejection::Refused)?;
     mark_authenticated(parts, token)?;
-    name_actor(parts, SecurityActor::user(&caller.user));
+    name_actor(parts, SecurityActor::user(caller.user()));
     Ok(caller)
 }
