@@ -276,6 +276,32 @@ def imports(sources):
     return defining, naming
 
 
+CRATE = re.compile(r"^(?:.*/)?(?:src|tests|benches|examples)/")
+DEFINED_FUNCTION = re.compile(r"\bfn\s+(\w+)")
+OWN_METHOD = re.compile(r"\bself\s*\.\s*(\w+)\s*(?:::\s*<[^()]*>\s*)?\(")
+
+
+def calls(sources):
+    """{file: {file: names}} of methods that a file calls on `self` and that exactly one other file of its crate defines.
+
+    No import shows such a call: the type is shared, and the method is an implementation in another file.
+    """
+    without, defining = {}, {}
+    for path, text in sources.items():
+        crate = CRATE.match(path) if path.endswith(".rs") else None
+        if crate:
+            without[path] = (crate[0], without_tests(text.code))
+            for name in DEFINED_FUNCTION.findall(without[path][1]):
+                defining.setdefault((crate[0], name), set()).add(path)
+    edges = {}
+    for path, (crate, code) in without.items():
+        for name in OWN_METHOD.findall(code):
+            files = defining.get((crate, name), ())
+            if len(files) == 1:
+                add_edge(edges, path, *files, name)
+    return edges
+
+
 def add_edge(edges, file, target, name):
     if file != target:
         edges.setdefault(file, {}).setdefault(target, set()).add(name)

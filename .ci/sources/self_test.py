@@ -3,7 +3,7 @@
 import os
 import tempfile
 
-from sources import circles, functions, ids_as_text, openings, rust, text, typescript, unboxed
+from sources import circles, functions, ids_as_text, openings, rust, shapes, text, typescript, unboxed
 
 RUST_CIRCLES = {
     # By paths of the crate and of the parent, inside braces, by an alias.
@@ -40,6 +40,25 @@ RUST_CIRCLES = {
     "g/src/contract/bracelets.rs": "use super::people::account;\npub fn bracelet() { account() }\n",
     "g/src/contract/people.rs": "use super::bracelets::bracelet;\npub fn account() {}\nfn worn() { bracelet() }\n",
 }
+# By a method of a shared type, of which only the way back is an import.
+RUST_CALLS = {
+    "src/lib.rs": "mod base;\nmod above;\nmod twice;\n",
+    "src/base.rs": "pub struct Shared;\nimpl Shared { fn begin(&self) { self.finish(1); self.twice() } fn twice(&self) {} }\n",
+    "src/above.rs": "use crate::base::Shared;\nimpl Shared { pub fn finish(&self, _: u8) {} }\n",
+    "src/twice.rs": "use crate::base::Shared;\nimpl Shared { pub fn twice(&self) {} }\n",
+}
+SHAPES = """### The shapes of a sample
+
+| Way | Shapes |
+|---|---|
+| long | the text → `One`, or `Other` → `Gone` → the text |
+| torn | `One` → nothing → the text |
+
+Carriers: `Two`, `One`.
+
+## Next
+| no | the text → `Four` |
+"""
 RUST_ONE_WAY = {
     "src/lib.rs": "mod face;\nmod engine;\nmod base;\nmod user;\nmod macros;\nmod speaker;\npub use user::User;\npub use speaker::speak;\n",
     # A function and a module may share a name: the path goes on in the module.
@@ -125,7 +144,7 @@ fn f() {}
 """
 
 
-def found_in(files, with_named=True):
+def found_in(files, with_named=True, with_calls=False):
     """The circles of some planted files, as sets of paths; also those that go through files that are only named."""
     with tempfile.TemporaryDirectory() as folder:
         for path, content in files.items():
@@ -134,7 +153,8 @@ def found_in(files, with_named=True):
                 file.write(content)
         sources = text.sources(folder)
         defining, naming = rust.imports(sources)
-        edges = circles.joined(defining, naming if with_named else {}, typescript.imports(sources))
+        calls = rust.calls(sources) if with_calls else {}
+        edges = circles.joined(defining, naming if with_named else {}, typescript.imports(sources), calls)
         return [set(circle) for circle in circles.circles(edges)]
 
 
@@ -164,6 +184,14 @@ def run():
             {"c/src/parent/mod.rs", "c/src/parent/child.rs"}, {"g/src/contract/bracelets.rs", "g/src/contract/people.rs"},
         ]),
         expect("no circle of Rust", found_in(RUST_ONE_WAY), []),
+        expect("circles of calls", found_in(RUST_CALLS, with_calls=True), [{"src/base.rs", "src/above.rs"}]),
+        expect("no circle without the calls", found_in(RUST_CALLS), []),
+        expect("shapes that are listed", shapes.listed(SHAPES), (
+            {"long": [["the text"], ["One", "Other"], ["Gone"], ["the text"]], "torn": [["One"], [], ["the text"]]}, ["Two", "One"])),
+        expect("faults of the list of shapes", shapes.faults(
+            {"a": text.Text("crates/store/src/a.rs", "struct One;\nenum Other {}\nstruct Two;\n")}, *shapes.listed(SHAPES)),
+               ["Gone is no type", "One is a shape and a carrier", "a step of torn names nothing",
+                "torn does not begin and end with the text"]),
         expect("circles of TypeScript", found_in(TYPESCRIPT_CIRCLES), [{"a.ts", "b.ts", "c/index.tsx", "d.ts"}, {"e.ts", "f.ts"}]),
         expect("no circle of TypeScript", found_in(TYPESCRIPT_ONE_WAY), []),
         expect("many arguments", [name for _, name, _ in functions.with_many_arguments(functions_file, 5)], ["six"]),

@@ -50,9 +50,9 @@ async fn download(
     let expires_s = text("expires").parse().unwrap_or(0);
     let link = DownloadLink { path: text("object"), name, expires_s, signature: text("signature") };
     // The signature is checked before anything is said of the file, its size included.
-    let size = state.platform.data.open_download(&link).await?;
-    // An object is written once, so its path says which it is.
-    let tag = format!("\"{}\"", link.path.rsplit('/').next().unwrap_or_default().replace('"', "_"));
+    let download = state.platform.data.open_download(link).await?;
+    let size = download.size();
+    let tag = format!("\"{}\"", download.mark().replace('"', "_"));
     // A range of another file would be glued to the wrong beginning (RFC 9110, 13.1.5).
     let is_of_this = headers.get(IF_RANGE).is_none_or(|value| value.as_bytes() == tag.as_bytes());
     // A range is of GET alone (RFC 9110, 14.2): HEAD describes the whole file.
@@ -66,13 +66,16 @@ async fn download(
             None => return Ok(not_satisfiable(size)),
         },
     };
-    let object = state.platform.data.read_download(&link, range.clone()).await?;
+    let object = download.read(range.clone()).await?;
     let body = Body::from_stream(object.bytes.map(|bytes| bytes.map_err(|error| broken_off(error.into()))));
     let status = if asked_for.is_some() { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
     let headers: [(HeaderName, String); 5] = [
-        (CONTENT_TYPE, content_type(&link.name).to_owned()),
+        (CONTENT_TYPE, content_type(download.name()).to_owned()),
         (CONTENT_LENGTH, (range.end - range.start).to_string()),
-        (CONTENT_DISPOSITION, format!("attachment; filename=\"{}\"", link.name.replace(['"', '\\', '\r', '\n'], "_"))),
+        (
+            CONTENT_DISPOSITION,
+            format!("attachment; filename=\"{}\"", download.name().replace(['"', '\\', '\r', '\n'], "_")),
+        ),
         (ACCEPT_RANGES, "bytes".to_owned()),
         (ETAG, tag),
     ];

@@ -90,7 +90,7 @@ impl<S: Sync> FromRequestParts<S> for BearerToken {
 async fn users_caller(parts: &mut Parts, state: &ApiState) -> Result<UsersCaller, ApiError> {
     let token = bearer(parts)?.ok_or(CallRejection::NoCredential(TOKEN_PLACES))?;
     let caller = state.platform.identity.users_caller(token).await.map_err(CallRejection::Refused)?;
-    let actor = SecurityActor::user(&caller.user);
+    let actor = SecurityActor::user(caller.user());
     mark_authenticated(parts, token, actor.id.as_str())?;
     name_actor(parts, actor);
     Ok(caller)

@@ -122,7 +122,7 @@ async fn a_health_token_names_who_acts_and_ends_with_its_key() {
     assert_eq!(claims["exp"], json!(START_MS / 1000 + 3600));
 
     let caller = story.platform.identity.health_caller(&token).await.expect("a caller");
-    assert_eq!((caller.patient().as_str(), caller.actor.as_ref()), (grace.uuid.as_str(), Some(&account.uuid)));
+    assert_eq!((caller.patient().as_str(), caller.actor()), (grace.uuid.as_str(), Some(&account.uuid)));
     assert!(caller.require("patient.sync").is_err());
 
     let key_id = story.platform.identity.api_keys(&account).await.expect("keys")[0].id.clone();

@@ -67,6 +67,55 @@ async fn resting_heart_rate_of_the_night_is_the_median_of_the_five_lowest_window
     assert_eq!(found.differences, 0);
 }
 
+/// Minutes of a night that begins at [`NIGHT_MS`], from 00:00 to 00:30 UTC.
+const AWAKE: std::ops::Range<i64> = 120..150;
+
+/// Heart rates of a minute each: 35 while awake, 50 otherwise.
+fn rates_low_awake() -> Value {
+    let minutes: Vec<i64> = (0..8 * 60).collect();
+    let rates: Vec<i64> = minutes.iter().map(|minute| if AWAKE.contains(minute) { 35 } else { 50 }).collect();
+    let times: Vec<i64> = minutes.iter().map(|minute| NIGHT_MS + minute * MINUTE_MS).collect();
+    json!({"timestamp": times, "bpm": rates, "wearing": 4})
+}
+
+/// Returns the resting heart rate of the night of a patient who has sent some data and heart rates.
+async fn resting_heart_rate_with(data_type: &str, data: Value) -> Value {
+    let story = Story::begin().await;
+    let key = story.key_of("ada@example.org", Role::Researcher).await;
+    let group = story.group(&key).await;
+    let grace = story.patient(&key, &group, json!({"time_zone": "UTC"})).await;
+    story.sync(&grace, json!({data_type: data, "activity": rates_low_awake()})).await;
+    let path = format!("/integration/v1/patients/{}/summary/{DAY}?token={key}&types=extra", grace.uuid);
+    story.get(&path).await.ok()["extra"]["night"]["resting_heart_rate"].clone()
+}
+
+#[tokio::test]
+async fn time_awake_by_movement_is_no_part_of_the_resting_heart_rate_of_the_night() {
+    // A second each: the arm is still but for half an hour in which it turns every five seconds.
+    let turns = |second: i64| AWAKE.contains(&(second / 60)) && (second / 5) % 2 == 0;
+    let axes: Vec<[i32; 2]> = (0..8 * 3600).map(|second| if turns(second) { [512, 0] } else { [0, 512] }).collect();
+    let axis = |at: usize| axes.iter().map(|axes| axes[at]).collect::<Vec<i32>>();
+    let acc = json!([{"start": NIGHT_MS, "rate_hz": 1, "accX": axis(0), "accY": 0, "accZ": axis(1)}]);
+    assert_eq!(resting_heart_rate_with("acc", acc).await, json!(50.0));
+}
+
+#[tokio::test]
+async fn gap_in_the_stages_is_no_part_of_the_resting_heart_rate_of_the_night() {
+    // Half an hour without rows ends no session.
+    let epochs = (0..16 * 60).filter(|epoch| !AWAKE.contains(&(epoch / 2)));
+    let times: Vec<i64> = epochs.map(|epoch| NIGHT_MS + epoch * MINUTE_MS / 2).collect();
+    let stages = json!({"timestamp": times, "sleep_state": 2});
+    assert_eq!(resting_heart_rate_with("sleep", stages).await, json!(50.0));
+}
+
+#[tokio::test]
+async fn stages_that_come_once_a_minute_cover_their_windows() {
+    let minutes = (0..8 * 60).filter(|minute| !AWAKE.contains(minute));
+    let times: Vec<i64> = minutes.map(|minute| NIGHT_MS + minute * MINUTE_MS).collect();
+    let stages = json!({"timestamp": times, "sleep_state": 2});
+    assert_eq!(resting_heart_rate_with("sleep", stages).await, json!(50.0));
+}
+
 #[tokio::test]
 async fn night_without_five_windows_of_heart_rate_has_no_resting_heart_rate() {
     let story = Story::begin().await;

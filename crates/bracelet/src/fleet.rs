@@ -13,6 +13,7 @@ mod late;
 mod live;
 mod load;
 mod progress;
+mod run;
 mod session;
 mod tally;
 mod truth_file;

@@ -12,7 +12,7 @@ mod presence;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use platform::{Environment, Platform, Settings};
+use platform::{Environment, ObjectCopies, Platform, Settings};
 use rand::TryRng;
 #[expect(clippy::disallowed_types, reason = "the one place where the system's randomness is drawn")]
 use rand::rngs::SysRng;
@@ -211,7 +211,7 @@ pub fn refuse_unshared_key(options: &StoreOptions) -> Result<(), Failure> {
 }
 
 /// Returns the settings of a service that clients reach under these addresses.
-pub fn settings(options: &ServeOptions, urls: PublicUrls, copies: Option<Objects>) -> Settings {
+pub fn settings(options: &ServeOptions, urls: PublicUrls, copies: Option<ObjectCopies>) -> Settings {
     Settings {
         scrub_bytes_per_s: options.scrub_rate.0.map_or(0, |mib| u64::from(mib) << 20),
         object_copies: copies,
@@ -245,9 +245,9 @@ pub fn hold_folder(options: &StoreOptions) -> Result<Option<HeldFolder>, Failure
 }
 
 /// Opens the copies of the objects, where there are any.
-pub fn object_copies(url: Option<&str>, store: &StoreOptions) -> Result<Option<Objects>, Failure> {
+pub fn object_copies(url: Option<&str>, store: &StoreOptions) -> Result<Option<ObjectCopies>, Failure> {
     let transport = objects::Transport::of(store.objects_allow_http);
-    url.map(|url| objects::existing(url, transport)).transpose()
+    url.map(|url| objects::existing(url, transport).map(ObjectCopies::lying_in)).transpose()
 }
 
 /// Returns whether the options name a bucket for the objects, and not a folder.

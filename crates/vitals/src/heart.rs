@@ -1,13 +1,4 @@
-//! Heart rate over a day: averages, resting rate, zones. Cut points and rules are **ours**.
-
-use crate::signal::mean;
-
-/// Length of a slot in ms.
-const SLOT_MS: i64 = 300_000;
-/// Slots of the resting rate: 30 minutes.
-const RESTING_SLOTS: usize = 6;
-/// Worn slots below which there is no resting rate: 4 hours.
-const LEAST_WORN_SLOTS: usize = 48;
+//! Highest heart rate of an age, and the zones below it. Cut points and rules are **ours**.
 
 /// How the greatest heart rate follows from age.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -94,70 +85,10 @@ pub fn zone_times(rates: &[(f64, i64)], max_heart_rate: f64) -> ZoneTimes {
     times
 }
 
-/// One five-minute slot of heart rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HeartSlot {
-    /// Start, Unix epoch milliseconds.
-    pub start_ms: i64,
-    /// Mean of the valid rows (above 0, quality ≥ 2, worn), per minute; None without any.
-    pub per_min: Option<f64>,
-    /// Steps in the slot.
-    pub steps: u32,
-    /// Whether the bracelet was worn.
-    pub worn: bool,
-}
-
-/// Mean over valid slots, per minute; None without any.
-pub fn average(slots: &[HeartSlot]) -> Option<f64> {
-    mean(&valid_rates(slots))
-}
-
-/// Greatest valid slot, per minute; None without any.
-pub fn maximum(slots: &[HeartSlot]) -> Option<f64> {
-    valid_rates(slots).into_iter().reduce(f64::max)
-}
-
-/// Resting heart rate per minute (**ours**): the lowest mean of 30 consecutive minutes, all six
-/// slots valid and worn, without a step. None under four hours of wear. Slots ascend in time.
-pub fn resting(slots: &[HeartSlot]) -> Option<f64> {
-    // A bracelet put on for a run alone would otherwise make a resting rate of its cool-down.
-    if slots.iter().filter(|slot| slot.worn).count() < LEAST_WORN_SLOTS {
-        return None;
-    }
-    let at_rest = |slot: &HeartSlot| slot.worn && slot.steps == 0;
-    let mut lowest: Option<f64> = None;
-    for half_hour in slots.windows(RESTING_SLOTS) {
-        // Slots without rows are left out of the list: six in a row may span hours.
-        let together = half_hour.windows(2).all(|pair| pair[1].start_ms - pair[0].start_ms == SLOT_MS);
-        let rates = valid_rates(half_hour);
-        if !together || rates.len() < RESTING_SLOTS || !half_hour.iter().all(at_rest) {
-            continue;
-        }
-        lowest = mean(&rates).into_iter().chain(lowest).reduce(f64::min);
-    }
-    lowest
-}
-
-/// Returns the finite rates above 0 of the slots.
-fn valid_rates(slots: &[HeartSlot]) -> Vec<f64> {
-    let valid = |rate: &f64| rate.is_finite() && *rate > 0.0;
-    slots.iter().filter_map(|slot| slot.per_min).filter(valid).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    fn slots(rates: impl IntoIterator<Item = f64>) -> Vec<HeartSlot> {
-        let slot = |(i, rate): (usize, f64)| HeartSlot {
-            start_ms: i as i64 * SLOT_MS,
-            per_min: (rate > 0.0).then_some(rate),
-            steps: 0,
-            worn: true,
-        };
-        rates.into_iter().enumerate().map(slot).collect()
-    }
 
     #[test]
     fn greatest_heart_rates() {
@@ -186,38 +117,6 @@ mod tests {
         assert_eq!(zone_times(&[(70.0, 60)], f64::NAN), ZoneTimes::default());
     }
 
-    #[test]
-    fn resting_rate_is_the_lowest_still_half_hour() {
-        let mut day = slots((0..60).map(|i| if (20..26).contains(&i) { 55.0 } else { 75.0 }));
-        assert_eq!(resting(&day), Some(55.0));
-        day[22].steps = 1;
-        assert_eq!(resting(&day), Some((3.0 * 75.0 + 3.0 * 55.0) / 6.0));
-        day[22].steps = 0;
-        day[22].per_min = None;
-        assert_eq!(resting(&day), Some((3.0 * 75.0 + 3.0 * 55.0) / 6.0));
-        for slot in &mut day[23..] {
-            slot.start_ms += SLOT_MS;
-        }
-        assert!(resting(&day).is_some());
-    }
-
-    #[test]
-    fn four_hours_of_wear_are_needed() {
-        let mut day = slots([60.0; 48]);
-        assert_eq!(resting(&day), Some(60.0));
-        day[0].worn = false;
-        assert_eq!(resting(&day), None);
-        assert_eq!(resting(&[]), None);
-        assert_eq!((average(&[]), maximum(&[])), (None, None));
-    }
-
-    #[test]
-    fn averages_leave_out_what_is_not_valid() {
-        let day = slots([60.0, 0.0, 90.0]);
-        assert_eq!(average(&day), Some(75.0));
-        assert_eq!(maximum(&day), Some(90.0));
-    }
-
     proptest! {
         #[test]
         fn zones_add_up_whatever_the_order(mut rates in prop::collection::vec((1.0..250.0f64, 1..120i64), 0..100)) {
@@ -225,16 +124,6 @@ mod tests {
             prop_assert_eq!(times.all_time(), rates.iter().map(|rate| rate.1).sum::<i64>());
             rates.reverse();
             prop_assert_eq!(zone_times(&rates, 180.0), times);
-        }
-
-        #[test]
-        fn resting_lies_between_least_and_average(rates in prop::collection::vec(40.0..180.0f64, 48..288)) {
-            let day = slots(rates.iter().copied());
-            let rest = resting(&day).unwrap();
-            let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
-            prop_assert!(rest >= least - 1e-9 && rest <= maximum(&day).unwrap() + 1e-9);
-            let faster = slots(rates.iter().map(|rate| rate + 5.0));
-            prop_assert!((resting(&faster).unwrap() - rest - 5.0).abs() < 1e-9);
         }
     }
 }

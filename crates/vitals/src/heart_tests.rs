@@ -1,57 +1,10 @@
-//! Heart rate of a day from its definitions: zones at every age, resting rate by the slow way.
+//! Zones of heart rate at every age, from their definitions.
 
-use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::heart::{HeartSlot, MaxHeartRateRule, average, maximum, resting, zone_times};
-
-const SLOT_MS: i64 = 300_000;
-
-fn any_slots() -> impl Strategy<Value = Vec<HeartSlot>> {
-    let rate = prop_oneof![10 => (38.0..180.0_f64).prop_map(Some), 1 => Just(None), 1 => Just(Some(0.0)), 1 => Just(Some(f64::NAN))];
-    let row =
-        (rate, prop_oneof![5 => Just(0_u32), 1 => 1..300_u32], prop::bool::weighted(0.95), prop::bool::weighted(0.97));
-    vec(row, 0..120).prop_map(|rows| {
-        let mut start_ms = 1_763_596_800_000;
-        let next = |(per_min, steps, worn, is_next): (Option<f64>, u32, bool, bool)| {
-            start_ms += if is_next { SLOT_MS } else { 3 * SLOT_MS };
-            HeartSlot { start_ms, per_min, steps, worn }
-        };
-        rows.into_iter().map(next).collect()
-    })
-}
-
-fn valid(slot: &HeartSlot) -> Option<f64> {
-    slot.per_min.filter(|rate| rate.is_finite() && *rate > 0.0)
-}
+use crate::heart::{MaxHeartRateRule, zone_times};
 
 proptest! {
-    /// The lowest mean of any thirty minutes: tried from every slot on, by time.
-    #[test]
-    fn the_resting_rate_is_the_lowest_calm_half_hour(slots in any_slots()) {
-        let at = |time_ms: i64| slots.iter().find(|slot| slot.start_ms == time_ms);
-        let calm = |slot: &HeartSlot| valid(slot).filter(|_| slot.worn && slot.steps == 0);
-        let half_hour = |slot: &HeartSlot| {
-            let rates: Option<Vec<f64>> = (0..6).map(|later| at(slot.start_ms + later * SLOT_MS).and_then(calm)).collect();
-            rates.map(|rates| rates.iter().sum::<f64>() / 6.0)
-        };
-        let lowest = slots.iter().filter_map(half_hour).fold(f64::INFINITY, f64::min);
-        let is_enough = slots.iter().filter(|slot| slot.worn).count() >= 48;
-        match resting(&slots) {
-            Some(found) => prop_assert!(is_enough && (found - lowest).abs() < 1e-9, "{} {}", found, lowest),
-            None => prop_assert!(!is_enough || lowest.is_infinite()),
-        }
-    }
-
-    #[test]
-    fn averages_are_of_valid_slots(slots in any_slots()) {
-        let rates: Vec<f64> = slots.iter().filter_map(valid).collect();
-        let expected = (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64);
-        prop_assert!(average(&slots).zip(expected).is_none_or(|(found, expected)| (found - expected).abs() < 1e-9));
-        prop_assert_eq!(average(&slots).is_some(), expected.is_some());
-        prop_assert_eq!(maximum(&slots), rates.iter().copied().reduce(f64::max));
-    }
-
     #[test]
     fn each_beat_rate_has_one_zone(rate in 1.0..260.0_f64, age in 0.0..110.0_f64) {
         let highest = MaxHeartRateRule::Fox.max_heart_rate(age).unwrap();

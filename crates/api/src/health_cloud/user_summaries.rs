@@ -201,7 +201,7 @@ async fn user_summaries(
     HealthCall(caller): HealthCall,
     parameters: Parameters,
 ) -> Result<Response> {
-    let zone = caller.intake.time_zone.as_deref().unwrap_or("UTC");
+    let zone = caller.time_zone().unwrap_or("UTC");
     let today = LocalClock::new(zone).day(state.platform.core.now_ms().saturating_mul(1000));
     let pages = Pages::read(&parameters, today)?;
     let form = DayForm::read(&parameters)?;

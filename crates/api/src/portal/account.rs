@@ -3,9 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use platform::new_password_faults;
+use platform::{OwnAccount, new_password_faults};
 use serde::Serialize;
-use store::Account;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -53,7 +52,7 @@ pub(super) struct AccountBody {
 }
 
 impl AccountBody {
-    pub(super) fn of(account: Account, now_ms: i64) -> Self {
+    pub(super) fn of(account: OwnAccount, now_ms: i64) -> Self {
         AccountBody {
             uuid: account.uuid.to_string(),
             email: account.email,

@@ -168,7 +168,7 @@ fn check_csrf(parts: &Parts, caller: &PortalCaller) -> Result<()> {
 }
 
 fn check_writes(caller: &PortalCaller) -> Result<()> {
-    if !caller.view_only {
+    if !caller.view_only() {
         return Ok(());
     }
     Err(ApiError::Particular {

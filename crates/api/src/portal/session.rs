@@ -134,14 +134,14 @@ async fn close(State(state): State<ApiState>, OwnCall(caller): OwnCall) -> Resul
 async fn session_body(state: &ApiState, caller: &PortalCaller) -> Result<SessionBody> {
     let account = state.platform.identity.portal_account(caller).await?;
     Ok(SessionBody {
-        csrf_token: caller.csrf_token.clone(),
+        csrf_token: caller.csrf_token().to_owned(),
         account: AccountBody::of(account, state.platform.core.now_ms()),
         // A display on a wall has nobody to touch it, and cannot write.
-        idle_s: (!caller.view_only).then_some(state.platform.core.settings().portal_idle_minutes * 60),
-        ends_at: iso_ms(caller.ends_ms),
-        must_change_password: caller.must_change_password,
-        totp: caller.has_totp,
-        wall_display: caller.view_only,
+        idle_s: (!caller.view_only()).then_some(state.platform.core.settings().portal_idle_minutes * 60),
+        ends_at: iso_ms(caller.ends_ms()),
+        must_change_password: caller.must_change_password(),
+        totp: caller.has_totp(),
+        wall_display: caller.view_only(),
     })
 }
 

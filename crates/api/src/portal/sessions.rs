@@ -51,7 +51,7 @@ struct OwnSessionBody {
     (status = 403, body = ErrorBody)))]
 async fn list(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<Vec<OwnSessionBody>>> {
     let sessions = state.platform.identity.portal_sessions(&caller).await?.into_iter().map(|session| OwnSessionBody {
-        current: session.id == caller.session_id,
+        current: session.id == *caller.session_id(),
         id: session.id.to_string(),
         created_at: iso_ms(session.created_ms),
         last_seen_at: iso_ms(session.last_seen_ms),

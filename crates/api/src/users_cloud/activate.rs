@@ -46,7 +46,7 @@ async fn activate(
     let ProfileChange { email, person, profile, .. } = own.into();
     let activation = NewActivation { code, password, email, person, profile, unreadable: faults.into_faults() };
     // No token is asked for: the voucher is the credential, and guessing it is slowed like guessing a password.
-    let patient = state.platform.people.activate(activation, &address.text()).await?;
+    let activated = state.platform.people.activate(activation, &address.text()).await?;
     // The app would otherwise ask for the password that was chosen a second ago.
-    Ok(Json(state.platform.identity.login_activated(patient, &address.text()).await?.into()))
+    Ok(Json(state.platform.identity.login_activated(activated, &address.text()).await?.into()))
 }

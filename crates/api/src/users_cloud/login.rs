@@ -145,26 +145,26 @@ impl UserBody {
     }
 
     fn of_patient(owner: PatientOwner) -> Self {
-        let PatientOwner { patient, person, profile, customer_code } = owner;
+        let PatientOwner { person, profile, .. } = owner;
         UserBody {
-            id: patient.record_id,
+            id: owner.record_id,
             // Patients have no account and so no role in the store.
-            uuid: patient.uuid.to_string(),
+            uuid: owner.uuid.to_string(),
             role: UserRole::Patient.name(),
             first_name: person.first_name,
             last_name: person.last_name,
             birthday: profile.birthday,
             gender: profile.gender.map(Gender::name),
             country: person.country,
-            state: Some(patient.state.name()),
-            email: patient.email,
-            updated_at: iso_ms(patient.updated_ms),
-            created_at: iso_ms(patient.created_ms),
+            state: Some(owner.state.name()),
+            email: owner.email,
+            updated_at: iso_ms(owner.updated_ms),
+            created_at: iso_ms(owner.created_ms),
             customer_tag: person.customer_tag,
             agreement_to_terms_of_use: person.agreement_to_terms_of_use,
-            code: Some(patient.voucher_code),
-            customer_code: customer_code.map(|code| code.to_string()),
-            must_change_password: patient.must_change_password,
+            code: Some(owner.voucher_code),
+            customer_code: owner.customer_code.map(|code| code.to_string()),
+            must_change_password: owner.must_change_password,
             ..UserBody::default()
         }
     }

@@ -25,7 +25,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     security(("users_token" = [])),
     responses((status = 200, body = UserBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn read(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Result<Json<UserBody>> {
-    Ok(Json(UserBody::of_caller(state.platform.identity.owner(&caller.user).await?)))
+    Ok(Json(UserBody::of_caller(state.platform.identity.owner(&caller).await?)))
 }
 
 /// Changes the caller's own attributes.

@@ -2,6 +2,8 @@
 //!
 //! What is not known answers "not found"; what is known but not the caller's answers "forbidden".
 
+use std::collections::BTreeSet;
+
 use boxed_futures::boxed_futures;
 use store::{AccountId, ApiKeyId, Claim, ExportJob, Group, GroupCode, PatientAccess, PatientId, Role};
 
@@ -23,28 +25,51 @@ pub enum Entrance {
     Portal,
 }
 
-/// Who calls the integration API.
+/// Who calls the integration API. Only a valid key or session makes it: all checks of access ask it which account calls.
+///
+/// ```
+/// use platform::Researcher;
+/// use store::AccountId;
+///
+/// fn account(researcher: &Researcher) -> &AccountId {
+///     researcher.account()
+/// }
+/// ```
+///
+/// ```compile_fail
+/// use platform::Researcher;
+/// use store::AccountId;
+///
+/// fn as_another(researcher: Researcher, account: AccountId) -> Researcher {
+///     Researcher { account, ..researcher }
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Researcher {
     /// The account.
-    pub account: AccountId,
+    pub(crate) account: AccountId,
     /// What the account may do.
-    pub role: Role,
+    pub(crate) role: Role,
     /// How the caller came in.
-    pub entrance: Entrance,
+    pub(crate) entrance: Entrance,
     /// The key that was used; absent for a page of the portal.
-    pub key_id: Option<ApiKeyId>,
+    pub(crate) key_id: Option<ApiKeyId>,
     /// When the key ends by itself, ms.
-    pub key_expires_ms: Option<i64>,
+    pub(crate) key_expires_ms: Option<i64>,
     /// Whether the key acts on named groups only.
-    pub key_scoped: bool,
+    pub(crate) key_scoped: bool,
     /// Until when the subscription is active, ms.
-    pub subscription_until_ms: Option<i64>,
+    pub(crate) subscription_until_ms: Option<i64>,
     /// Whether the session is of a display that only shows, which anyone can read who walks past it.
-    pub view_only: bool,
+    pub(crate) view_only: bool,
 }
 
 impl Researcher {
+    /// Returns the account.
+    pub fn account(&self) -> &AccountId {
+        &self.account
+    }
+
     /// Returns whether the caller may see codes of vouchers: who has one can activate it.
     pub fn sees_vouchers(&self) -> bool {
         !self.view_only && self.require_manager().is_ok()
@@ -297,6 +322,21 @@ impl Core {
         let group = self.group_access(researcher, code).await?;
         // All patients of a group share the right to it, so one check covers all of them.
         Ok(Readable(self.users().uuids_of(&group.code).await?))
+    }
+
+    /// The patients of all groups that the caller may act on, each once.
+    pub(crate) async fn readable_patients(&self, researcher: &Researcher) -> Result<Readable<Vec<PatientId>>> {
+        let mut patients = BTreeSet::new();
+        for group in self.groups(researcher).await? {
+            patients.extend(self.users().uuids_of(&group.code).await?);
+        }
+        Ok(Readable(patients.into_iter().collect()))
+    }
+
+    /// The groups that the caller may act on, oldest first.
+    pub(crate) async fn groups(&self, researcher: &Researcher) -> Result<Vec<Group>> {
+        let scoped_key = researcher.key_id.as_ref().filter(|_| researcher.key_scoped);
+        Ok(self.users().groups_of(&researcher.account, scoped_key).await?)
     }
 
     /// The patient, when the caller manages a group that holds them: a practitioner only reads.

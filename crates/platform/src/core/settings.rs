@@ -5,6 +5,37 @@ use store::{Objects, SettingName};
 /// The name of the setting that says for how many days raw data of a group's patients are kept, by type.
 pub const RETENTION_SETTING: SettingName = SettingName::new("retention");
 
+/// Where copies of the objects lie. Settings are shown to everyone above, so what lies there can be read by the service alone:
+///
+/// ```
+/// fn has_copies(core: &platform::Core) -> bool {
+///     core.settings().object_copies.is_some()
+/// }
+/// ```
+///
+/// ```compile_fail
+/// async fn read(core: &platform::Core, path: &str) {
+///     let copies = core.settings().object_copies.clone().unwrap();
+///     let _ = copies.0.read(path, None).await;
+/// }
+/// ```
+///
+/// ```compile_fail
+/// async fn read(core: &platform::Core, path: &str) {
+///     let copies = core.settings().object_copies.clone().unwrap();
+///     let _ = copies.read(path, None).await;
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct ObjectCopies(pub(crate) Objects);
+
+impl ObjectCopies {
+    /// The copies that lie in a folder or bucket of their own.
+    pub fn lying_in(objects: Objects) -> Self {
+        ObjectCopies(objects)
+    }
+}
+
 /// What an operator can set.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -33,7 +64,7 @@ pub struct Settings {
     /// Bytes a second that are read at most to check what is stored; 0 when nothing is checked.
     pub scrub_bytes_per_s: u64,
     /// Where copies of the objects lie, from which damaged ones are brought back.
-    pub object_copies: Option<Objects>,
+    pub object_copies: Option<ObjectCopies>,
     /// How many password hashes may be computed at once.
     pub password_hashes_at_once: usize,
 }

@@ -10,7 +10,7 @@ use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use boxed_futures::boxed_futures;
-use store::ObjectRead;
+use store::{ObjectRead, Objects};
 
 use crate::core::error::{PlatformError, Result};
 use crate::data::Data;
@@ -31,6 +31,63 @@ pub struct DownloadLink {
     pub signature: String,
 }
 
+/// The right to read an object whose link was valid when it was opened. Sealed samples are read with it and with no link:
+///
+/// ```
+/// async fn read(download: &platform::OpenedDownload) {
+///     let _ = download.read(0..1).await;
+/// }
+/// ```
+///
+/// ```compile_fail
+/// async fn read(link: &platform::DownloadLink) {
+///     let _ = link.read(0..1).await;
+/// }
+/// ```
+///
+/// Nobody can make one, name another object in it or keep it by a copy:
+///
+/// ```compile_fail
+/// fn other(download: platform::OpenedDownload, path: String) -> platform::OpenedDownload {
+///     platform::OpenedDownload { path, ..download }
+/// }
+/// ```
+///
+/// ```compile_fail
+/// fn kept(download: &platform::OpenedDownload) -> platform::OpenedDownload {
+///     download.clone()
+/// }
+/// ```
+pub struct OpenedDownload {
+    objects: Objects,
+    path: String,
+    name: String,
+    size: u64,
+}
+
+#[boxed_futures]
+impl OpenedDownload {
+    /// Returns what the file is called when it is saved.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the bytes that the file has.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Returns what distinguishes the file from all others: an object is written once, so the end of its path says which it is.
+    pub fn mark(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// Returns the bytes at some positions.
+    pub async fn read(&self, range: std::ops::Range<u64>) -> Result<ObjectRead> {
+        self.objects.read(&self.path, Some(range)).await?.ok_or(PlatformError::NotFound("download"))
+    }
+}
+
 #[boxed_futures]
 impl Data {
     /// Returns an address at which anyone who has it can fetch an object for a while.
@@ -46,9 +103,9 @@ impl Data {
         Ok(format!("{base}/downloads/{name}?object={path}&expires={expires_s}&signature={signature}"))
     }
 
-    /// Opens the object of a link, or some positions of it. Forbidden when the link has ended or was not made here;
-    /// not found when the object is gone.
-    pub async fn open_download(&self, link: &DownloadLink) -> Result<u64> {
+    /// Opens the object of a link. Forbidden when the link has ended or was not made here; not found when the object is
+    /// gone.
+    pub async fn open_download(&self, link: DownloadLink) -> Result<OpenedDownload> {
         let text = signed_text(&link.path, &link.name, link.expires_s);
         let signature = URL_SAFE_NO_PAD.decode(&link.signature).unwrap_or_default();
         // The signature first: the answer to a made-up link must not depend on the time in it or on what is stored.
@@ -59,12 +116,8 @@ impl Data {
             return Err(PlatformError::Forbidden("the link has expired"));
         }
         // The size is known before the first byte, so a range can be answered and a missing object is a 404.
-        self.core.health().size_of_object(&link.path).await?.ok_or(PlatformError::NotFound("download"))
-    }
-
-    /// Returns the bytes at some positions of the object of a link that has been opened.
-    pub async fn read_download(&self, link: &DownloadLink, range: std::ops::Range<u64>) -> Result<ObjectRead> {
-        self.core.objects().read(&link.path, Some(range)).await?.ok_or(PlatformError::NotFound("download"))
+        let size = self.core.health().size_of_object(&link.path).await?.ok_or(PlatformError::NotFound("download"))?;
+        Ok(OpenedDownload { objects: self.core.objects().clone(), path: link.path, name: link.name, size })
     }
 
     fn link_key(&self) -> hmac::Key {

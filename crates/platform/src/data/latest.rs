@@ -49,8 +49,8 @@ impl Data {
     /// Returns the newest NEWS entry of a patient; `None` when nothing has been scored yet.
     pub async fn latest_news_score(&self, researcher: &Researcher, patient: &PatientId) -> Result<Option<NewsReading>> {
         let readable = self.core.readable_patient(researcher, patient).await?;
-        let Some(mut entry) = self.core.health().newest_news(patient).await? else { return Ok(None) };
-        let known = self.core.health().latest_of_patients(vec![patient.to_owned()]).await?.remove(patient);
+        let Some(mut entry) = self.core.health().newest_news(readable.uuid()).await? else { return Ok(None) };
+        let known = self.core.health().latest_of_patients(vec![readable.uuid().clone()]).await?.remove(patient);
         // An entry looks back a limited time; the newest measurements say what was ever measured, however long ago.
         entry.name_forgotten(&known.unwrap_or_default());
         let movement_level = self.movement_at(&readable, entry.time_ms).await?;

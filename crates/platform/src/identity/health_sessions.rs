@@ -14,8 +14,9 @@ use crate::core::access::{READ_SCOPE, Readable, Researcher, require_scope};
 use crate::core::error::{PlatformError, Result};
 use crate::core::settings::RETENTION_SETTING;
 use crate::identity::Identity;
+use crate::identity::cloud::Cloud;
 use crate::identity::security::{SecurityActor, of_own};
-use crate::identity::tokens::{Cloud, Issued, MINUTE_MS, NOT_VALID, Unsigned};
+use crate::identity::tokens::{Issued, MINUTE_MS, NOT_VALID, Unsigned};
 use crate::identity::users_sessions::{REFRESH_GRACE_MS, replaced_long_ago};
 
 /// What a patient's own token allows.
@@ -26,8 +27,8 @@ const OWN_SCOPE: &str = "patient.read patient.sync";
 /// ```
 /// use platform::HealthCaller;
 ///
-/// fn change(mut caller: HealthCaller, other: HealthCaller) {
-///     caller.client = other.client;
+/// fn named(caller: HealthCaller, other: HealthCaller) -> bool {
+///     caller.patient() == other.patient()
 /// }
 /// ```
 ///
@@ -44,21 +45,31 @@ pub struct HealthCaller {
     /// What the token allows, words with blanks between.
     scope: String,
     /// The account that reads on the patient's behalf.
-    pub actor: Option<AccountId>,
+    pub(crate) actor: Option<AccountId>,
     /// The OAuth client that the token was issued to.
-    pub client: Option<ClientId>,
+    pub(crate) client: Option<ClientId>,
     /// The session behind the token.
-    pub session_id: SessionId,
+    pub(crate) session_id: SessionId,
     /// The first session of the token's family.
-    pub family: FamilyId,
+    pub(crate) family: FamilyId,
     /// What decides how rows of the patient are taken in.
-    pub intake: IntakeFacts,
+    pub(crate) intake: IntakeFacts,
 }
 
 impl HealthCaller {
     /// Whose data the token opens.
     pub fn patient(&self) -> &PatientId {
         &self.patient
+    }
+
+    /// The account that reads on the patient's behalf.
+    pub fn actor(&self) -> Option<&AccountId> {
+        self.actor.as_ref()
+    }
+
+    /// The IANA name of the patient's time zone, where it is known.
+    pub fn time_zone(&self) -> Option<&str> {
+        self.intake.time_zone.as_deref()
     }
 
     /// Returns the caller as the security log names them: the account that reads on the patient's behalf, or the patient.

@@ -4,8 +4,8 @@
 
 use boxed_futures::boxed_futures;
 use store::{
-    Account, Audit, EntityId, GroupCode, HealthChange, HealthMessage, NewPassword, NewPatientPassword, Patient,
-    PatientId, PatientState, Profile, SecurityEventType, User,
+    Account, Audit, EntityId, HealthChange, HealthMessage, NewPassword, NewPatientPassword, Patient, PatientId,
+    PatientState, SecurityEventType, User,
 };
 
 use crate::core::access::Researcher;
@@ -14,6 +14,7 @@ use crate::core::error::{PlatformError, Result};
 use crate::core::person::Person;
 use crate::identity::Identity;
 use crate::identity::new_password::{OwnWords, check_new_password};
+use crate::identity::owner::{Owner, PatientOwner};
 use crate::identity::security::{SecurityActor, good_login, of_own};
 use crate::identity::tokens::{Issued, UsersCaller};
 use crate::identity::users_sessions::NewSession;
@@ -36,26 +37,45 @@ pub struct Credentials {
     pub password: String,
 }
 
-/// Who has logged in.
-#[derive(Clone)]
-pub enum Owner {
-    /// A patient.
-    Patient(Box<PatientOwner>),
-    /// A researcher, a practitioner or an administrator.
-    Account(Box<Account>),
-}
+/// The right to log in without a password, for a patient who has just used their voucher and chosen one. It counts once, and
+/// only an activation gives it:
+///
+/// ```
+/// use platform::{Activated, Identity};
+///
+/// async fn log_in(identity: &Identity, activated: Activated) {
+///     let _ = identity.login_activated(activated, "::1").await;
+/// }
+/// ```
+///
+/// ```compile_fail
+/// use platform::Identity;
+/// use store::Patient;
+///
+/// async fn log_in(identity: &Identity, patient: Patient) {
+///     let _ = identity.login_activated(patient, "::1").await;
+/// }
+/// ```
+///
+/// ```compile_fail
+/// use platform::{Activated, Identity};
+///
+/// async fn log_in(identity: &Identity, activated: Activated) {
+///     let _ = identity.login_activated(activated.clone(), "::1").await;
+/// }
+/// ```
+pub struct Activated(Patient);
 
-/// A patient who has logged in, composed of both databases.
-#[derive(Clone)]
-pub struct PatientOwner {
-    /// Their row.
-    pub patient: Patient,
-    /// Their names and so on.
-    pub person: Person,
-    /// Their body.
-    pub profile: Profile,
-    /// Five capitals of the group that the patient was enrolled in.
-    pub customer_code: Option<GroupCode>,
+impl Activated {
+    /// The patient of a voucher that has just been used, as they are stored now.
+    pub(crate) fn by_voucher(patient: Patient) -> Self {
+        Activated(patient)
+    }
+
+    /// Returns the state of the enrolment.
+    pub fn state(&self) -> PatientState {
+        self.0.state
+    }
 }
 
 /// What a login on the Users Cloud answers.
@@ -235,13 +255,43 @@ impl Identity {
     }
 
     /// Returns the login of a patient who has just used their voucher. `address` is where the call comes from.
-    pub async fn login_activated(&self, patient: Patient, address: &str) -> Result<UsersLogin> {
-        self.start_login(Found::Patient(patient), address).await
+    pub async fn login_activated(&self, activated: Activated, address: &str) -> Result<UsersLogin> {
+        self.start_login(Found::Patient(activated.0), address).await
     }
 
-    /// Returns who calls the Users Cloud, as a login returns it.
-    pub async fn owner(&self, user: &User) -> Result<Owner> {
-        let found = self.find(user).await?.ok_or(PlatformError::NotFound("user"))?;
+    /// Returns who calls the Users Cloud, as a login returns it. A caller is needed, a name does not suffice:
+    ///
+    /// ```
+    /// use platform::{Identity, UsersCaller};
+    ///
+    /// async fn read(identity: &Identity, caller: &UsersCaller) {
+    ///     let _ = identity.owner(caller).await;
+    /// }
+    /// ```
+    ///
+    /// ```compile_fail
+    /// use platform::{Identity, UsersCaller};
+    ///
+    /// async fn read(identity: &Identity, caller: &UsersCaller) {
+    ///     let _ = identity.owner(caller.user()).await;
+    /// }
+    /// ```
+    ///
+    /// The answer holds nothing that credentials are checked against:
+    ///
+    /// ```
+    /// fn of_patient(owner: platform::PatientOwner) -> Option<String> {
+    ///     owner.email
+    /// }
+    /// ```
+    ///
+    /// ```compile_fail
+    /// fn of_patient(owner: platform::PatientOwner) -> Option<String> {
+    ///     owner.password_hash
+    /// }
+    /// ```
+    pub async fn owner(&self, caller: &UsersCaller) -> Result<Owner> {
+        let found = self.find(&caller.user).await?.ok_or(PlatformError::NotFound("user"))?;
         self.compose(found).await
     }
 
@@ -314,13 +364,12 @@ impl Identity {
 
     async fn compose(&self, found: Found) -> Result<Owner> {
         let patient = match found {
-            Found::Account(account) => return Ok(Owner::Account(Box::new(account))),
+            Found::Account(account) => return Ok(Owner::Account(Box::new(account.into()))),
             Found::Patient(patient) => patient,
         };
         let body = self.core.health().patient(&patient.uuid).await?;
         let (profile, customer_code) = body.map(|body| (body.profile, body.customer_code)).unwrap_or_default();
-        let person = Person::from_json(&patient.person)?;
-        Ok(Owner::Patient(Box::new(PatientOwner { patient, person, profile, customer_code })))
+        Ok(Owner::Patient(Box::new(PatientOwner::of(patient, profile, customer_code)?)))
     }
 }
 

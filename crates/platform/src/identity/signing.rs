@@ -14,8 +14,8 @@ use store::SigningKey;
 
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
+use crate::identity::cloud::Cloud;
 use crate::identity::keyring::{Keyring, Keys};
-use crate::identity::tokens::Cloud;
 
 /// Time for which a ring is used before a new look whether another node has rotated the keys.
 const FRESH_MS: i64 = 60_000;

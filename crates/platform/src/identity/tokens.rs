@@ -12,28 +12,10 @@ use crate::core::audit;
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
 use crate::identity::claims::{Actor, Claims};
+use crate::identity::cloud::Cloud;
 use crate::identity::verified_tokens::{TokenDigest, VerifiedToken};
 
 pub(crate) const MINUTE_MS: i64 = 60_000;
-
-/// Which cloud a token belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cloud {
-    /// Where people log in.
-    Users,
-    /// Where data are sent and read.
-    Health,
-}
-
-impl Cloud {
-    /// Returns a word for the cloud, the audience of its tokens.
-    pub fn name(self) -> &'static str {
-        match self {
-            Cloud::Users => "users",
-            Cloud::Health => "health",
-        }
-    }
-}
 
 /// A token as it is handed out.
 #[derive(Clone)]
@@ -46,20 +28,43 @@ pub struct Issued {
     pub refresh_minutes: i64,
 }
 
-/// Who calls the Users Cloud.
+/// Who calls the Users Cloud. Only a valid token makes it, so that nobody reads on behalf of another user:
+///
+/// ```
+/// use platform::UsersCaller;
+/// use store::User;
+///
+/// fn named(caller: &UsersCaller) -> &User {
+///     caller.user()
+/// }
+/// ```
+///
+/// ```compile_fail
+/// use platform::UsersCaller;
+/// use store::User;
+///
+/// fn named(caller: &mut UsersCaller, other: User) {
+///     caller.user = other;
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsersCaller {
     /// The patient, or the account in the role that the token was issued for.
-    pub user: User,
+    pub(crate) user: User,
     /// The session behind the token.
-    pub session_id: SessionId,
+    pub(crate) session_id: SessionId,
     /// The login that the token goes back to.
-    pub login: FamilyId,
+    pub(crate) login: FamilyId,
     /// Whether staff chose the password, so that another has to be chosen first.
-    pub must_change_password: bool,
+    pub(crate) must_change_password: bool,
 }
 
 impl UsersCaller {
+    /// Returns the patient, or the account in the role that the token was issued for.
+    pub fn user(&self) -> &User {
+        &self.user
+    }
+
     /// Password change required until the caller has chosen a password of their own.
     pub fn require_own_password(&self) -> Result<()> {
         if self.must_change_password {

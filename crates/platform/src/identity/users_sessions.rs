@@ -8,7 +8,8 @@ use store::{Audit, FamilyId, HealthChange, HealthMessage, Refreshed, Session, Su
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
 use crate::identity::claims::Claims;
-use crate::identity::tokens::{Cloud, Issued, MINUTE_MS, NOT_VALID, Unsigned};
+use crate::identity::cloud::Cloud;
+use crate::identity::tokens::{Issued, MINUTE_MS, NOT_VALID, Unsigned};
 
 /// Time for which a token that was refreshed can be refreshed again: the answer to the first time can have been lost.
 pub(crate) const REFRESH_GRACE_MS: i64 = 60_000;

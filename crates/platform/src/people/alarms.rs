@@ -35,7 +35,7 @@ impl People {
         patient: &PatientId,
         alarms: Vec<Alarm>,
     ) -> Result<Vec<Alarm>> {
-        self.core.patient_access(researcher, patient).await?;
+        let readable = self.core.readable_patient(researcher, patient).await?;
         refuse(alarm_faults(&alarms, &FieldFaults::new()))?;
         let secondary = Some(hcp_admin_entity(&researcher.account));
         let mut entry = self.core.entry(Action::PatientAlarmChange, researcher, patient_entity(patient), secondary);
@@ -51,7 +51,7 @@ impl People {
         self.core.users().enqueue(message).await?;
         self.core.deliver_changes_of(patient).await?;
         // As stored: another caller's alarms can have been delivered after these.
-        Ok(self.core.health().alarms(patient).await?)
+        Ok(self.core.health().alarms(readable.uuid()).await?)
     }
 }
 

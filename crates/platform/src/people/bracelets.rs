@@ -1,6 +1,6 @@
 //! Bracelets: which there are, and who wears which. Practitioners may do all of this.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use boxed_futures::boxed_futures;
 use serde_json::json;
@@ -93,7 +93,8 @@ impl People {
     /// then, by serial number, those that syncs of their patients have named. A sync registers and attaches nothing.
     pub async fn bracelets(&self, researcher: &Researcher) -> Result<Vec<ListedBracelet>> {
         let inventory = self.core.users().bracelets(&researcher.account, researcher.key_id.as_ref()).await?;
-        let devices = self.core.health().devices_of_patients(self.patients_within_reach(researcher).await?).await?;
+        let patients = self.core.readable_patients(researcher).await?;
+        let devices = self.core.health().devices_of_patients(patients.uuids().to_vec()).await?;
         // They come in the order of their last reports, so the newest wearer takes the place of earlier ones.
         let mut seen: BTreeMap<SerialNumber, (PatientId, Device)> = BTreeMap::new();
         for (patient, device) in devices {
@@ -112,15 +113,6 @@ impl People {
             ListedBracelet { serial_number, bracelet: None, is_registered, seen: Some(seen) }
         }));
         Ok(all)
-    }
-
-    /// Returns the patients of all groups that the caller may act on, each once.
-    async fn patients_within_reach(&self, researcher: &Researcher) -> Result<Vec<PatientId>> {
-        let mut patients = BTreeSet::new();
-        for group in self.groups(researcher).await? {
-            patients.extend(self.core.users().uuids_of(&group.code).await?);
-        }
-        Ok(patients.into_iter().collect())
     }
 
     /// Registers a bracelet. Forbidden for a key for named groups: the bracelet would belong to none of them.

@@ -12,7 +12,7 @@ use crate::core::checks::{clean_email, is_all_blank, named, note, refuse};
 use crate::core::error::{FieldFaults, PlatformError, Result};
 use crate::core::person::Person;
 use crate::identity::accounts::email_taken;
-use crate::identity::login::{clean_voucher, words_of_person};
+use crate::identity::login::{Activated, clean_voucher, words_of_person};
 use crate::identity::new_password::check_new_password;
 use crate::identity::security::FailedVoucher;
 use crate::people::People;
@@ -67,8 +67,7 @@ pub struct NewActivation {
 impl People {
     /// Returns the groups that the caller may act on, oldest first.
     pub async fn groups(&self, researcher: &Researcher) -> Result<Vec<Group>> {
-        let scoped_key = researcher.key_id.as_ref().filter(|_| researcher.key_scoped);
-        Ok(self.core.users().groups_of(&researcher.account, scoped_key).await?)
+        self.core.groups(researcher).await
     }
 
     /// Creates a group with the caller as its first member.
@@ -168,9 +167,9 @@ impl People {
         Ok(patient.map(|patient| VoucherCheck { state: patient.state, created_ms: patient.created_ms }))
     }
 
-    /// Makes the patient of a voucher a confirmed one. Returns the patient after the change. `address` is where the
-    /// call comes from, for the brake on guessing codes.
-    pub async fn activate(&self, new: NewActivation, address: &str) -> Result<Patient> {
+    /// Makes the patient of a voucher a confirmed one. Returns the right to log in once without the password that was just
+    /// chosen. `address` is where the call comes from, for the brake on guessing codes.
+    pub async fn activate(&self, new: NewActivation, address: &str) -> Result<Activated> {
         let code = clean_voucher(&new.code);
         // A voucher is short enough to be guessed, and opens an account.
         self.identity.check_backoff(&code, address)?;
@@ -188,7 +187,7 @@ impl People {
                     // The voucher is used up: one who is refused could not try again.
                     self.core.deliver_or_leave(message).await?;
                     let confirmed = self.core.users().patient(&patient.uuid).await?;
-                    return confirmed.ok_or(PlatformError::NotFound("patient"));
+                    return confirmed.map(Activated::by_voucher).ok_or(PlatformError::NotFound("patient"));
                 }
                 // Another activation of the voucher was first, or staff has filed the patient otherwise: what they wrote
                 // stays where the patient says nothing.

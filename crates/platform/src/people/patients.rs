@@ -47,12 +47,12 @@ impl People {
     }
 
     /// A patient as a list shows them, without latest values.
-    pub(crate) async fn patient_row(&self, patient: &Readable<PatientId>) -> Result<PatientRow> {
-        let uuid = patient.uuid();
+    pub(crate) async fn patient_row(&self, readable: &Readable<PatientId>) -> Result<PatientRow> {
+        let uuid = readable.uuid();
         // Access was checked before; the patient can have been erased since.
         let patient = self.core.users().patient(uuid).await?.ok_or(PlatformError::NotFound("patient"))?;
         let profile = self.core.health().patient(uuid).await?.map(|body| body.profile).unwrap_or_default();
-        let device = self.core.health().devices(uuid).await?.into_iter().next();
+        let device = self.core.health().devices(readable.uuid()).await?.into_iter().next();
         Ok(PatientRow {
             uuid: patient.uuid.clone(),
             person: Person::from_json(&patient.person)?,

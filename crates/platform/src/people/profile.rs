@@ -14,7 +14,7 @@ use crate::core::checks::{clean_email, named, note};
 use crate::core::error::{FieldFaults, PlatformError, Result};
 use crate::core::person::Person;
 use crate::identity::accounts::email_taken;
-use crate::identity::login::Owner;
+use crate::identity::owner::Owner;
 use crate::identity::tokens::UsersCaller;
 use crate::people::People;
 use crate::people::patients::PatientRow;
@@ -167,7 +167,7 @@ impl People {
                 let primary = patient_entity(patient);
                 let entry = self.core.entry_by(Action::PatientProfileUpdate, caller.actor(), primary, None);
                 self.write_profile(patient, change, entry, "first_name").await?;
-                return self.identity.owner(&caller.user).await;
+                return self.identity.owner(caller).await;
             }
         };
         let mut errors = change.unreadable.clone();
@@ -186,7 +186,7 @@ impl People {
         let given = |name: Option<String>| name.map(|name| named(name).unwrap_or_default());
         let (first_name, last_name) = (given(first_name), given(last_name));
         self.core.users().set_account_names(account, first_name, last_name, self.core.now_ms()).await?;
-        self.identity.owner(&caller.user).await
+        self.identity.owner(caller).await
     }
 
     /// Checks what a patient changes of themselves, and the password where it is the e-mail.

@@ -5,7 +5,7 @@
 use boxed_futures::boxed_futures;
 
 use crate::core::error::{PlatformError, Result};
-use crate::identity::tokens::Cloud;
+use crate::identity::cloud::Cloud;
 use crate::upkeep::Upkeep;
 
 /// A table that is not what was stored, and what does not work without it.

@@ -8,6 +8,7 @@ use store::segment::SegmentRow;
 use store::{DamagedObjects, DamagedRowCount, Digest, ObjectFault, Objects, StoreError};
 
 use crate::core::error::{PlatformError, Result};
+use crate::core::settings::ObjectCopies;
 use crate::core::work::Work;
 use crate::upkeep::Upkeep;
 
@@ -180,7 +181,7 @@ impl Upkeep {
 
     /// Brings a damaged file back where copies are configured. Whether it is whole now.
     pub(crate) async fn is_brought_back(&self, path: &str) -> bool {
-        let Some(copies) = &self.core.settings().object_copies else { return false };
+        let Some(ObjectCopies(copies)) = &self.core.settings().object_copies else { return false };
         let brought_back = self.bring_back(path, copies).await;
         if let Err(error) = &brought_back {
             tracing::warn!(path, %error, "a damaged file could not be brought back");

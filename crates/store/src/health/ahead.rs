@@ -15,7 +15,7 @@ use super::stored_chunk::{ChunkKey, StoredChunk, check_found, chunk_columns};
 use crate::engine::{Param, Row, Tx};
 use crate::error::Result;
 use crate::ids::PatientId;
-use crate::segment::SegmentRow;
+use crate::segment::catalog::SegmentRow;
 use crate::segment::catalog::segments_between;
 use crate::texts::sql;
 

@@ -13,8 +13,8 @@ use super::verify::{DamageFinding, Walk, WalkPart, WalkPosition};
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
-use crate::segment::catalog::{next_unsealed, segments_of};
-use crate::segment::{SegmentRow, UnsealedPeriod};
+use crate::segment::UnsealedPeriod;
+use crate::segment::catalog::{SegmentRow, next_unsealed, segments_of};
 use crate::texts::sql;
 
 /// PostgreSQL reads a small table whole, with the page that cannot be read, unless it is kept from it.
@@ -35,6 +35,16 @@ const LAST_DIGITS: i64 = 0xffff_ffff;
 
 #[boxed_futures]
 impl HealthDb {
+    /// Verifies up to `limit` rows of a table. Where a page cannot be read, that is a finding, and what lies behind it is
+    /// verified next.
+    pub async fn verify_part(&self, walk: Walk, behind: WalkPosition, limit: i64) -> Result<WalkPart> {
+        let asked = behind.clone();
+        match self.db.read(async move |tx: &Tx<'_>| walk.part(tx, &asked, limit).await).await {
+            Err(error) if error.is_damage() => self.part_around_damage(walk, behind, limit).await,
+            part => part,
+        }
+    }
+
     /// Returns the sealed files behind a path where the list of their paths cannot be read: those of each patient and type,
     /// in the order of their paths, and for which of them even that is not possible.
     pub async fn segments_around_damage(&self, behind: &str) -> Result<(Vec<SegmentRow>, Vec<DamageFinding>)> {
@@ -98,12 +108,7 @@ impl HealthDb {
     }
 
     /// Verifies rows one by one up to what cannot be read, and looks for the place behind it.
-    pub(super) async fn part_around_damage(
-        &self,
-        walk: Walk,
-        mut behind: WalkPosition,
-        limit: i64,
-    ) -> Result<WalkPart> {
+    async fn part_around_damage(&self, walk: Walk, mut behind: WalkPosition, limit: i64) -> Result<WalkPart> {
         let mut part = WalkPart::default();
         // One by one: the rows before the damage lie in pages that can be read.
         for _ in 0..limit {

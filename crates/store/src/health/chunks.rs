@@ -8,12 +8,10 @@ use vitals::registry::DataType;
 use vitals::zone::DAY_US;
 
 use super::db::HealthDb;
-use super::stored_chunk::{ChunkKey, StoredChunk, check_found, chunk_columns, chunk_sum};
-use crate::checksum;
+use super::stored_chunk::{ChunkKey, StoredChunk, check_found, chunk_columns};
 use crate::engine::{Param, Tx};
 use crate::error::Result;
 use crate::ids::PatientId;
-use crate::payload;
 use crate::texts::sql;
 
 sql! {
@@ -29,20 +27,19 @@ sql! {
     COUNT_CHUNKS = "SELECT COUNT(*) FROM chunk WHERE patient = $1";
 }
 
-/// A chunk that is ready to be stored: rows within one UTC day and their bytes.
+/// Rows within one UTC day with the row of the table that they are stored as, which is made before the transaction.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {
     pub block: Block,
-    pub payload: Vec<u8>,
+    row: StoredChunk,
     /// Sum of the payload.
     content: u32,
 }
 
 impl Prepared {
     pub(crate) fn of(block: Block) -> Result<Prepared> {
-        let payload = payload::encode(&block)?;
-        let content = checksum::of_bytes(&payload);
-        Ok(Prepared { block, payload, content })
+        let row = StoredChunk::of(&block)?;
+        Ok(Prepared { content: row.content(), row, block })
     }
 }
 
@@ -78,27 +75,10 @@ pub(crate) async fn insert_all(
     arrival: i64,
     chunks: &[Cow<'_, Prepared>],
 ) -> Result<()> {
-    let numbers: Vec<[i64; 6]> = chunks.iter().map(|chunk| numbers_of(patient, arrival, chunk)).collect();
-    let rows = chunks.iter().zip(&numbers).map(|(chunk, [data_type, channel, first_us, last_us, rows, sum])| {
-        let row: [&dyn Param; 9] =
-            [&patient, data_type, channel, first_us, &arrival, last_us, rows, sum, &chunk.payload];
-        row
-    });
+    let sum = |chunk: &Cow<'_, Prepared>| chunk.row.sum_of(patient, chunk.block.data_type, arrival, chunk.content);
+    let sums: Vec<i64> = chunks.iter().map(sum).collect();
+    let rows = chunks.iter().zip(&sums).map(|(chunk, sum)| chunk.row.params(&patient, &arrival, sum));
     tx.put_rows(INSERT_CHUNK, &rows.collect::<Vec<_>>()).await
-}
-
-/// Type, channel, first and last time, rows, and the sum of all.
-fn numbers_of(patient: &PatientId, arrival: i64, chunk: &Prepared) -> [i64; 6] {
-    let block = &chunk.block;
-    let key = ChunkKey {
-        channel: block.channel,
-        first_us: block.first_us().unwrap_or(0),
-        last_us: block.last_us().unwrap_or(0),
-        arrival,
-    };
-    let rows = block.rows() as i64;
-    let sum = chunk_sum(patient, block.data_type, &key, rows, chunk.content);
-    [block.data_type.number(), block.channel.0, key.first_us, key.last_us, rows, sum]
 }
 
 /// Returns the chunks of all channels that reach into a range (µs, both ends included), in the order they arrived:

@@ -201,11 +201,6 @@ impl HealthDb {
         self.db.write_of(owner.as_str(), hold).await.map(drop)
     }
 
-    /// Returns what is due of a patient, by the time of the rows.
-    pub async fn due_of(&self, patient: &PatientId, now_ms: i64) -> Result<Vec<DueRange>> {
-        Ok(self.dirty_of(patient, now_ms).await?.map(|dirty| dirty.ready).unwrap_or_default())
-    }
-
     /// Marks a range of a patient due, as when a setting that enters a formula has changed.
     pub async fn mark_due(&self, patient: &PatientId, range: DueRange) -> Result<()> {
         let (owner, patient) = (patient, patient.clone());

@@ -12,10 +12,10 @@ use vitals::merge::last_write_wins;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::SECOND_US;
 
-use super::HealthDb;
 use super::chunk_counts;
 use super::chunks::{self, Prepared};
 use super::commit::DerivationCommit;
+use super::db::HealthDb;
 use super::open_hours::{NotedHours, OpenHour};
 use super::stored_chunk::{StoredChunk, check_found, chunk_columns};
 use crate::engine::Tx;

@@ -150,6 +150,11 @@ pub struct Dirty {
 
 #[boxed_futures]
 impl HealthDb {
+    /// Returns what is due of a patient, by the time of the rows.
+    pub async fn due_of(&self, patient: &PatientId, now_ms: i64) -> Result<Vec<DueRange>> {
+        Ok(self.dirty_of(patient, now_ms).await?.map(|dirty| dirty.ready).unwrap_or_default())
+    }
+
     /// What a derivation of a patient starts from; `None` when there is no such patient.
     pub async fn derivation_start(&self, patient: &PatientId, now_ms: i64) -> Result<Option<DerivationStart>> {
         let patient = patient.clone();

@@ -4,7 +4,7 @@ use boxed_futures::boxed_futures;
 use runtime::HashMap;
 use vitals::news_timeline::NewsEntry;
 
-use super::HealthDb;
+use super::db::HealthDb;
 use super::stored_derived::{StoredDerived, derived_columns};
 use crate::engine::{Row, Tx};
 use crate::error::{Result, StoreError};

@@ -4,9 +4,11 @@ use boxed_futures::boxed_futures;
 use vitals::block::Block;
 use vitals::registry::Channel;
 
-use super::HealthDb;
+use super::db::HealthDb;
 use crate::error::{Result, of_rows};
-use crate::segment::{SegmentReader, SegmentRow, verify};
+use crate::segment::catalog::SegmentRow;
+use crate::segment::read::SegmentReader;
+use crate::segment::verify;
 
 #[boxed_futures]
 impl HealthDb {

@@ -2,7 +2,7 @@
 
 use boxed_futures::boxed_futures;
 
-use super::HealthDb;
+use super::db::HealthDb;
 use crate::error::Result;
 use crate::signing_key::{self, SigningKey};
 

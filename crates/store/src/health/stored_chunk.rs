@@ -4,7 +4,7 @@ use vitals::block::Block;
 use vitals::registry::{Channel, DataType};
 
 use crate::checksum::{self, Of};
-use crate::engine::{Columns, Row};
+use crate::engine::{Columns, Param, Row};
 use crate::error::{Result, StoreError, of_rows};
 use crate::ids::PatientId;
 use crate::payload;
@@ -66,6 +66,42 @@ impl StoredChunk {
     /// Reads a row of [`chunk_columns!`].
     pub fn read(row: &Row<'_>) -> Result<Self> {
         read_chunk(&mut Columns::of(row))
+    }
+
+    /// Returns the row of some rows, which has neither the number of its sync nor its sum yet.
+    pub fn of(block: &Block) -> Result<Self> {
+        Ok(StoredChunk {
+            data_type: block.data_type.number(),
+            channel: block.channel,
+            first_us: block.first_us().unwrap_or(0),
+            last_us: block.last_us().unwrap_or(0),
+            // Both are known in the transaction alone, which the payload must not be encoded in.
+            arrival: 0,
+            sum: None,
+            row_count: block.rows() as i64,
+            payload: payload::encode(block)?,
+        })
+    }
+
+    /// Returns the sum of the payload.
+    pub fn content(&self) -> u32 {
+        checksum::of_bytes(&self.payload)
+    }
+
+    /// Returns the sum of the row as a sync of a number brings it; `content` is that of its payload.
+    pub fn sum_of(&self, patient: &PatientId, data_type: DataType, arrival: i64, content: u32) -> i64 {
+        chunk_sum(patient, data_type, &ChunkKey { arrival, ..self.key() }, self.row_count, content)
+    }
+
+    /// Returns what is written of the row, in the order of the statement.
+    pub fn params<'row>(
+        &'row self,
+        patient: &'row dyn Param,
+        arrival: &'row i64,
+        sum: &'row i64,
+    ) -> [&'row dyn Param; 9] {
+        let StoredChunk { data_type, channel, first_us, last_us, row_count, payload, .. } = self;
+        [patient, data_type, &channel.0, first_us, arrival, last_us, row_count, sum, payload]
     }
 
     /// Returns the key, which may be damaged itself.

@@ -28,7 +28,7 @@ use crate::engine::{Param, Tx, blocking};
 use crate::error::Result;
 use crate::events::{EventType, NewEvent, append};
 use crate::ids::PatientId;
-use crate::segment::SegmentRow;
+use crate::segment::catalog::SegmentRow;
 use crate::segment::catalog::segments_between;
 use crate::texts::{record, sql};
 

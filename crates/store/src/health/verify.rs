@@ -15,7 +15,8 @@ use super::stored_derived::{derived_columns, read_derived};
 use crate::engine::{Columns, Param, Row, Tx};
 use crate::error::{Result, StoreError, of_rows};
 use crate::ids::PatientId;
-use crate::segment::{SegmentRow, verify};
+use crate::segment::catalog::SegmentRow;
+use crate::segment::verify;
 use crate::texts::sql;
 
 sql! {
@@ -102,16 +103,6 @@ impl WalkPart {
 
 #[boxed_futures]
 impl HealthDb {
-    /// Verifies up to `limit` rows of a table. Where a page cannot be read, that is a finding, and what lies behind it is
-    /// verified next.
-    pub async fn verify_part(&self, walk: Walk, behind: WalkPosition, limit: i64) -> Result<WalkPart> {
-        let asked = behind.clone();
-        match self.db.read(async move |tx: &Tx<'_>| walk.part(tx, &asked, limit).await).await {
-            Err(error) if error.is_damage() => self.part_around_damage(walk, behind, limit).await,
-            part => part,
-        }
-    }
-
     /// Verifies a row of the catalog, and reads its file whole.
     ///
     /// # Errors

@@ -1,6 +1,10 @@
 //! Whose objects these are: the identity of the store lies among them, as it does in both databases.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use boxed_futures::boxed_futures;
+use object_store::memory::InMemory;
 use object_store::{ObjectStoreExt as _, PutPayload};
 
 use super::store::{Objects, Place, location};
@@ -13,6 +17,13 @@ pub const STORE_ID: &str = "store.id";
 
 #[boxed_futures]
 impl Objects {
+    /// Objects of a folder that is not there: whatever is asked of them fails.
+    pub fn absent(path: &Path) -> Self {
+        let objects = Self::within_deadlines(Arc::new(InMemory::new()), Place::Folder(path.to_owned()));
+        objects.require_identity();
+        objects
+    }
+
     /// Returns the identity of the store that these objects belong to; none when they belong to none yet.
     pub async fn identity(&self) -> Result<Option<StoreId>> {
         let found = match self.store.get(&location(STORE_ID)?).await {

@@ -7,7 +7,6 @@ use boxed_futures::boxed_futures;
 use futures::TryStreamExt;
 use object_store::aws::AmazonS3;
 use object_store::local::LocalFileSystem;
-use object_store::memory::InMemory;
 use object_store::path::Path as Location;
 use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
 
@@ -76,13 +75,6 @@ impl Objects {
         // A row of the catalog may outlive a loss of power only together with its object.
         let store = LocalFileSystem::new_with_prefix(path)?.with_fsync(true);
         Ok(Self::within_deadlines(Arc::new(store), Place::Folder(path.to_owned())))
-    }
-
-    /// Objects of a folder that is not there: whatever is asked of them fails.
-    pub fn absent(path: &Path) -> Self {
-        let objects = Self::within_deadlines(Arc::new(InMemory::new()), Place::Folder(path.to_owned()));
-        objects.require_identity();
-        objects
     }
 
     /// Objects in a store, each of whose operations ends in time.

@@ -19,7 +19,7 @@ pub(crate) mod name;
 mod pages;
 pub(crate) mod period;
 mod pieces;
-mod read;
+pub(crate) mod read;
 mod repeated;
 mod seal;
 mod sealed_file;

@@ -18,7 +18,7 @@ impl Sum {
         self.count += 1;
     }
 
-    pub(super) fn absorb(&mut self, other: Sum) {
+    pub(crate) fn absorb(&mut self, other: Sum) {
         self.sum += other.sum;
         self.count += other.count;
     }

@@ -90,7 +90,7 @@ pub fn types_to_derive_again(stored_versions: &str) -> BTreeSet<DataType> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::KEYS_OF_DAY;
+    use super::super::output::KEYS_OF_DAY;
     use super::*;
 
     #[test]

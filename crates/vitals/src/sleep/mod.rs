@@ -16,4 +16,4 @@ pub use actigraphy::{cole_kripke, sadeh};
 pub use night::{main_session, sleep_day};
 pub use scores::{consistency, performance, tranquility};
 pub use stages::{Session, Stage, StageEpoch, StageSums, sessions};
-pub use wrist::{sleep_period, sleep_session, sustained_inactivity, z_angles};
+pub use wrist::{sleep_epochs, sleep_period, sleep_session, sustained_inactivity, z_angles};

@@ -105,7 +105,7 @@ impl Session {
 
     /// Sums over epochs of `epoch_ms` that begin at the given times, each with whether it was
     /// asleep; None when none was. An epoch ends where the next begins, if that is sooner.
-    pub(super) fn of(epoch_ms: i64, epochs: &[(i64, bool)]) -> Option<Self> {
+    pub(crate) fn of(epoch_ms: i64, epochs: &[(i64, bool)]) -> Option<Self> {
         let spent_s = |epochs: &[(i64, bool)], wanted: bool| {
             let lengths = lengths_ms(epoch_ms, epochs.iter().map(|(time_ms, _)| *time_ms));
             let of_kind = epochs.iter().zip(lengths).filter(|((_, asleep), _)| *asleep == wanted);
@@ -145,6 +145,29 @@ pub(crate) fn are_near(one: &StageEpoch, next: &StageEpoch) -> bool {
     next.time_ms.saturating_sub(one.time_ms.saturating_add(EPOCH_MS)) < SESSION_GAP_MS
 }
 
+/// Returns the stretches asleep, from their start to their end (ms), in epochs of `epoch_ms` that begin at the given times,
+/// each with whether it was asleep.
+pub(crate) fn stretches_asleep(epoch_ms: i64, epochs: &[(i64, bool)]) -> Vec<(i64, i64)> {
+    let mut stretches: Vec<(i64, i64)> = Vec::new();
+    let mut was_asleep = false;
+    for (time_ms, is_asleep) in epochs.iter().copied() {
+        let epoch_end_ms = time_ms.saturating_add(epoch_ms);
+        match (stretches.last_mut(), is_asleep) {
+            // Rows do not come to the millisecond, and a single one lost between two asleep is no waking. What is missing
+            // for longer is not known to be sleep.
+            (Some((_, end_ms)), true) if was_asleep && time_ms.saturating_sub(*end_ms) <= epoch_ms => {
+                *end_ms = epoch_end_ms;
+            }
+            (_, true) => stretches.push((time_ms, epoch_end_ms)),
+            // Somebody who wakes within an epoch slept until then.
+            (Some((_, end_ms)), false) => *end_ms = (*end_ms).min(time_ms),
+            (None, false) => {}
+        }
+        was_asleep = is_asleep;
+    }
+    stretches
+}
+
 /// Returns how long each of some epochs lasts, ms: `epoch_ms`, or until the next begins if that is sooner, so that
 /// nobody sleeps longer than the patient lies.
 fn lengths_ms(epoch_ms: i64, times_ms: impl Iterator<Item = i64> + Clone) -> impl Iterator<Item = i64> {
@@ -171,6 +194,21 @@ fn session(epochs: &[StageEpoch]) -> Option<Session> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stretch_asleep_ends_where_somebody_wakes_and_where_more_than_one_row_is_missing() {
+        let asleep = |times_s: &[i64]| times_s.iter().map(|time_s| (time_s * 1000, true)).collect::<Vec<_>>();
+        for (times_s, expected) in [
+            (vec![0, 30, 60], vec![(0, 90_000)]),
+            (vec![0, 31, 60, 120], vec![(0, 150_000)]),
+            (vec![0, 90], vec![(0, 30_000), (90_000, 120_000)]),
+            (vec![], vec![]),
+        ] {
+            assert_eq!(stretches_asleep(EPOCH_MS, &asleep(&times_s)), expected, "{times_s:?}");
+        }
+        let woken = [(0, true), (20_000, false), (50_000, true), (80_000, false)];
+        assert_eq!(stretches_asleep(EPOCH_MS, &woken), [(0, 20_000), (50_000, 80_000)]);
+    }
 
     #[test]
     fn sleep_is_no_longer_than_the_time_in_bed() {

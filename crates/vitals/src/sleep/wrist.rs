@@ -135,13 +135,17 @@ fn rolling_median(values: &[f64]) -> Vec<f64> {
     medians
 }
 
-/// Returns the main sleep session of a noon-to-noon stretch of angles that begins at `start_ms` (Unix
-/// epoch milliseconds): sustained inactivity inside the main sleep period. Its stages are None;
-/// None altogether without a period or without inactivity in it.
-pub fn sleep_session(start_ms: i64, angles: &[Option<f64>]) -> Option<Session> {
+/// Returns the epochs of the main sleep period of a noon-to-noon stretch of angles that begins at `start_ms` (Unix
+/// epoch milliseconds), each with whether it was asleep: sustained inactivity. None without a period.
+pub fn sleep_epochs(start_ms: i64, angles: &[Option<f64>]) -> Option<Vec<(i64, bool)>> {
     let period = sleep_period(angles)?;
     let inactive = sustained_inactivity(angles);
     let time_ms = |epoch: usize| start_ms.saturating_add(epoch as i64 * ANGLE_EPOCH_MS);
-    let epochs: Vec<(i64, bool)> = period.map(|i| (time_ms(i), inactive[i])).collect();
-    Session::of(ANGLE_EPOCH_MS, &epochs)
+    Some(period.map(|i| (time_ms(i), inactive[i])).collect())
+}
+
+/// Returns the session of the epochs that [`sleep_epochs`] finds. Its stages are None; None altogether without a period or
+/// without inactivity in it.
+pub fn sleep_session(start_ms: i64, angles: &[Option<f64>]) -> Option<Session> {
+    Session::of(ANGLE_EPOCH_MS, &sleep_epochs(start_ms, angles)?)
 }

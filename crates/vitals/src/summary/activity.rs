@@ -67,16 +67,13 @@ impl ActivitySection {
     /// Returns the section of a day; `None` without any activity row and without acceleration that holds steps.
     pub fn of(source: &DaySource<'_>) -> Option<Self> {
         let cells = source.cells.activity.cells();
-        let steps = steps_by_window(source);
+        let (steps_source, steps) = steps_by_window(source);
+        let are_known = steps.clone().next().is_some();
         // Acceleration that shows no walking for lack of a fast enough stretch is no activity.
-        if cells.is_empty() && steps.is_none() {
+        if cells.is_empty() && !are_known {
             return None;
         }
-        let (steps_source, steps) = match steps {
-            Some(Steps { of_windows, is_found }) => (is_found.then_some(StepsSource::Acceleration), Some(of_windows)),
-            None => (None, None),
-        };
-        let total_steps = steps.as_ref().map(|steps| steps.iter().map(|(_, steps)| steps).sum());
+        let total_steps = are_known.then(|| steps.clone().map(|(_, steps)| steps).sum());
         let goal = source.settings.activity_goal_steps;
         let body = body(source);
         Some(ActivitySection {
@@ -89,12 +86,12 @@ impl ActivitySection {
             calories: sum(cells.iter().map(|cell| kcal(cell, body.as_ref()))).map(Kilocalories),
             workouts: 0,
             active_minutes: cells.iter().map(|cell| cell.active_minutes).sum(),
-            move_every_hour: hours_with_movement(&steps.unwrap_or_default()),
+            move_every_hour: hours_with_movement(steps),
             total_glasses: 0,
             avg_gait_asymmetry: mean_of_rows(cells, |cell| cell.gait_asymmetry).map(Percent),
             avg_gait_speed: mean_of_rows(cells, |cell| cell.gait_speed).map(MetresPerSecond),
             avg_gait_var: mean_of_rows(cells, |cell| cell.gait_var).map(Percent),
-            steps_source,
+            steps_source: steps_source.filter(|_| are_known),
             slots_five_minutes: None,
             slots_thirty_minutes: None,
             slots: None,
@@ -171,32 +168,23 @@ fn body(source: &DaySource<'_>) -> Option<Body> {
     })
 }
 
-/// The steps of a day.
-struct Steps {
-    of_windows: Vec<(Place, u64)>,
-    /// Whether they were found in acceleration.
-    is_found: bool,
-}
-
-/// Returns the steps of a day; `None` when nothing reports any number of them. Acceleration is used only where no
-/// activity row of the day reports one.
-fn steps_by_window(source: &DaySource<'_>) -> Option<Steps> {
-    let activity = source.cells.activity.cells();
+/// Returns the steps of the windows of a day, none when nothing reports any number of them, and where they were found.
+/// Acceleration is used only where no activity row of the day reports one.
+fn steps_by_window(source: &DaySource<'_>) -> (Option<StepsSource>, impl Iterator<Item = (Place, u64)> + Clone) {
+    let (activity, motion) = (source.cells.activity.cells(), source.cells.motion.cells());
     // A bracelet that counts steps knows better than a filter; both together would count each step twice.
-    if activity.iter().any(|cell| cell.steps.count > 0) {
-        let of_windows = activity.iter().map(|cell| (cell.place, cell.steps.sum)).collect();
-        return Some(Steps { of_windows, is_found: false });
-    }
-    let found = source.cells.motion.cells().iter().filter_map(|cell| Some((cell.place, u64::from(cell.steps?))));
-    let of_windows: Vec<(Place, u64)> = found.collect();
-    (!of_windows.is_empty()).then_some(Steps { of_windows, is_found: true })
+    let is_reported = activity.iter().any(|cell| cell.steps.count > 0);
+    let reported = activity.iter().filter(move |_| is_reported).map(|cell| (cell.place, cell.steps.sum));
+    let found = motion.iter().filter(move |_| !is_reported);
+    let found = found.filter_map(|cell| Some((cell.place, u64::from(cell.steps?))));
+    ((!is_reported).then_some(StepsSource::Acceleration), reported.chain(found))
 }
 
-fn hours_with_movement(steps: &[(Place, u64)]) -> u32 {
+fn hours_with_movement(steps: impl Iterator<Item = (Place, u64)>) -> u32 {
     let mut steps_by_hour = [0_u32; 24];
     for (place, steps) in steps {
         let hour = &mut steps_by_hour[(place.local_minute() / 60) as usize];
-        *hour = hour.saturating_add(u32::try_from(*steps).unwrap_or(u32::MAX));
+        *hour = hour.saturating_add(u32::try_from(steps).unwrap_or(u32::MAX));
     }
     move_every_hour(&steps_by_hour)
 }

@@ -9,8 +9,7 @@ use std::collections::BTreeMap;
 use super::night::{Night, Nights};
 use super::rounding::{hundredths, tenths};
 use super::source::{DaySource, Profile};
-use super::stress::StressSection;
-use super::{heart_rate, temperature};
+use super::{heart_rate, stress, temperature};
 use crate::cells::{Packer, Unpacker};
 use crate::recovery::{self, LONG_BASELINE_DAYS};
 use crate::signal::mean;
@@ -33,12 +32,8 @@ pub type FactsByDay = BTreeMap<LocalDay, DayFacts>;
 /// What other days need to know of a day.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DayFacts {
-    /// RMSSD, ms: from beat intervals, else as the bracelet computed it.
-    pub rmssd_ms: Option<f64>,
-    /// Resting heart rate, /min.
-    pub resting_bpm: Option<f64>,
-    /// Skin temperature during the night, °C; over the worn day when there was none.
-    pub skin_temperature: Option<f64>,
+    /// What recovery compares.
+    pub measured: recovery::Day,
     /// The night by stages.
     pub night: Option<Night>,
     /// The night by movements.
@@ -48,14 +43,13 @@ pub struct DayFacts {
 impl DayFacts {
     /// Returns the facts of a day.
     pub fn of(source: &DaySource<'_>, nights: &Nights) -> Self {
-        let continuous = StressSection::of_beats(source).and_then(|section| section.avg_rmssd);
-        let device = || StressSection::of_device(source).and_then(|section| section.avg_rmssd);
         let (night, service_night) = (nights.by_stages, nights.by_movements);
         DayFacts {
-            // Beats first, because their figure is computed here and is the same for every firmware.
-            rmssd_ms: continuous.or_else(device).map(f64::from),
-            resting_bpm: heart_rate::resting_bpm(source.cells.activity.cells()),
-            skin_temperature: skin_temperature(source, night.or(service_night).as_ref()),
+            measured: recovery::Day {
+                rmssd_ms: stress::rmssd_ms(source.cells),
+                resting_bpm: heart_rate::resting_bpm(source.cells.activity.cells()),
+                skin_temperature: skin_temperature(source, night.or(service_night).as_ref()),
+            },
             night,
             service_night,
         }
@@ -74,9 +68,9 @@ impl DayFacts {
         }
         let mut packer = Packer::with_capacity(96);
         packer.byte(FORMAT);
-        packer.decimal(self.rmssd_ms, THOUSANDTHS);
-        packer.decimal(self.resting_bpm, HUNDREDTHS);
-        packer.decimal(self.skin_temperature, HUNDREDTHS);
+        packer.decimal(self.measured.rmssd_ms, THOUSANDTHS);
+        packer.decimal(self.measured.resting_bpm, HUNDREDTHS);
+        packer.decimal(self.measured.skin_temperature, HUNDREDTHS);
         for night in [&self.night, &self.service_night] {
             packer.byte(u8::from(night.is_some()));
             if let Some(night) = night {
@@ -99,15 +93,8 @@ impl DayFacts {
             if unpacker.byte()? == 0 { Some(None) } else { Some(Some(Night::unpack(&mut unpacker)?)) }
         };
         let (night, service_night) = (night()?, night()?);
-        Some(DayFacts { rmssd_ms, resting_bpm, skin_temperature, night, service_night })
-    }
-
-    fn for_recovery(&self) -> recovery::Day {
-        recovery::Day {
-            rmssd_ms: self.rmssd_ms,
-            resting_bpm: self.resting_bpm,
-            skin_temperature: self.skin_temperature,
-        }
+        let measured = recovery::Day { rmssd_ms, resting_bpm, skin_temperature };
+        Some(DayFacts { measured, night, service_night })
     }
 }
 
@@ -171,9 +158,9 @@ fn sleep_score(day: LocalDay, facts: &FactsByDay) -> Option<f64> {
 
 /// Recovery of a day; `None` when today's RMSSD or resting heart rate is not known, or no day before knows them.
 pub(super) fn recovery_on(day: LocalDay, facts: &FactsByDay, profile: &Profile) -> Option<recovery::Recovery> {
-    let today = facts.get(&day)?.for_recovery();
+    let today = facts.get(&day)?.measured;
     // Days without data stay in their place, so that "seven days" means a week and not the last seven that were worn.
-    let past_of = |back: i32| facts.get(&LocalDay(day.0 - back)).map(DayFacts::for_recovery).unwrap_or_default();
+    let past_of = |back: i32| facts.get(&LocalDay(day.0 - back)).map(|facts| facts.measured).unwrap_or_default();
     let past: Vec<recovery::Day> = (1..=RECOVERY_REACH_DAYS).map(past_of).collect();
     let age_years = profile.age_on(day).map(f64::from);
     let factor = recovery::age_gender_factor(age_years, profile.sex);

@@ -6,9 +6,13 @@ use super::slots::HeartRateSlot;
 use super::source::DaySource;
 use super::units::{BeatsPerMinute, Percent, Seconds};
 use super::waveform::WaveformQuality;
-use crate::cells::{ActivityCell, ZONES};
-use crate::heart::{HeartSlot, resting};
+use crate::cells::{ActivityCell, WINDOW_MS, ZONES};
 use crate::zone::LocalDay;
+
+/// Windows of the resting rate: 30 minutes.
+const RESTING: usize = 6;
+/// Worn windows below which there is no resting rate: 4 hours.
+const LEAST_WORN: usize = 48;
 
 described! {
     /// Heart rate of a day and the time in its zones.
@@ -92,13 +96,107 @@ fn zone_seconds(cells: &[ActivityCell]) -> [i64; ZONES] {
     zone_ms.map(|ms| ((ms + 500) / 1000) as i64)
 }
 
+/// Resting heart rate per minute (**ours**), two decimals: the lowest mean of 30 consecutive minutes, each window of them worn,
+/// with a valid heart rate and without a step. `None` under four hours of wear.
 pub(super) fn resting_bpm(cells: &[ActivityCell]) -> Option<f64> {
-    let slot = |cell: &ActivityCell| HeartSlot {
-        start_ms: cell.place.start_ms(),
-        per_min: cell.bpm.values.mean(),
-        steps: u32::try_from(cell.steps.sum).unwrap_or(u32::MAX),
-        worn: cell.is_wearing(),
-    };
-    let slots: Vec<HeartSlot> = cells.iter().map(slot).collect();
-    resting(&slots).map(hundredths)
+    // A bracelet put on for a run alone would otherwise make a resting rate of its cool-down.
+    if cells.iter().filter(|cell| cell.is_wearing()).count() < LEAST_WORN {
+        return None;
+    }
+    let half_hours = cells.array_windows::<RESTING>().filter_map(half_hour_at_rest);
+    half_hours.reduce(f64::min).map(hundredths)
+}
+
+fn half_hour_at_rest(half_hour: &[ActivityCell; RESTING]) -> Option<f64> {
+    // Windows without rows are left out of the list: six in a row may span hours.
+    let [first, .., last] = half_hour;
+    if last.place.start_ms() - first.place.start_ms() != (RESTING as i64 - 1) * WINDOW_MS {
+        return None;
+    }
+    let mut rates = [0.0; RESTING];
+    for (rate, cell) in rates.iter_mut().zip(half_hour) {
+        *rate = cell.bpm.values.mean().filter(|_| cell.is_wearing() && cell.steps.sum == 0)?;
+    }
+    crate::signal::mean(&rates)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cells::{Place, Sum, WindowCell as _};
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    const START_MINUTE: i64 = 29_393_280;
+
+    /// A worn window without steps, with the mean of its heart rates, /min; 0 for none.
+    fn window(number: i64, bpm: u64) -> ActivityCell {
+        let place = Place { start_minute: START_MINUTE + number * 5, offset_minutes: 0 };
+        let mut cell = ActivityCell { rows: 1, worn: 1, ..ActivityCell::at(place) };
+        cell.bpm.values = Sum { sum: bpm, count: u32::from(bpm > 0) };
+        cell
+    }
+
+    fn day(rates: impl IntoIterator<Item = u64>) -> Vec<ActivityCell> {
+        rates.into_iter().zip(0..).map(|(bpm, number)| window(number, bpm)).collect()
+    }
+
+    #[test]
+    fn resting_rate_is_the_lowest_still_half_hour() {
+        let mut cells = day((0..60).map(|number| if (20..26).contains(&number) { 55 } else { 75 }));
+        assert_eq!(resting_bpm(&cells), Some(55.0));
+        cells[22].steps = Sum { sum: 1, count: 1 };
+        assert_eq!(resting_bpm(&cells), Some(65.0));
+        cells[22].steps = Sum::default();
+        cells[22].bpm.values = Sum::default();
+        assert_eq!(resting_bpm(&cells), Some(65.0));
+    }
+
+    #[test]
+    fn resting_rate_is_of_half_an_hour_that_lies_together() {
+        let mut cells = day([75; 60]);
+        // Two stretches of three windows with an hour between them.
+        cells.extend((0..3).chain(15..18).map(|number| window(70 + number, 55)));
+        assert_eq!(resting_bpm(&cells), Some(75.0));
+    }
+
+    #[test]
+    fn four_hours_of_wear_are_needed_for_a_resting_rate() {
+        let mut cells = day([60; 48]);
+        assert_eq!(resting_bpm(&cells), Some(60.0));
+        cells[0].worn = 0;
+        assert_eq!(resting_bpm(&cells), None);
+        assert_eq!(resting_bpm(&[]), None);
+    }
+
+    fn any_window() -> impl Strategy<Value = (u64, u64, bool, bool)> {
+        let bpm = prop_oneof![10 => 38..180_u64, 1 => Just(0)];
+        (bpm, prop_oneof![5 => Just(0_u64), 1 => 1..300_u64], prop::bool::weighted(0.95), prop::bool::weighted(0.97))
+    }
+
+    proptest! {
+        /// The lowest mean of any thirty minutes: tried from every window on, by time.
+        #[test]
+        fn resting_rate_is_the_lowest_calm_half_hour(windows in vec(any_window(), 0..120)) {
+            let mut number = 0;
+            let cells: Vec<ActivityCell> = windows.into_iter().map(|(bpm, steps, is_worn, is_next)| {
+                number += if is_next { 1 } else { 3 };
+                let steps = Sum { sum: steps, count: 1 };
+                ActivityCell { steps, worn: u32::from(is_worn), ..window(number, bpm) }
+            }).collect();
+            let at = |time_ms: i64| cells.iter().find(|cell| cell.place.start_ms() == time_ms);
+            let calm = |cell: &ActivityCell| cell.bpm.values.mean().filter(|_| cell.worn > 0 && cell.steps.sum == 0);
+            let half_hour = |cell: &ActivityCell| {
+                let times = (0..6).map(|later| cell.place.start_ms() + later * WINDOW_MS);
+                let rates: Option<Vec<f64>> = times.map(|time_ms| at(time_ms).and_then(calm)).collect();
+                rates.map(|rates| rates.iter().sum::<f64>() / 6.0)
+            };
+            let lowest = cells.iter().filter_map(half_hour).fold(f64::INFINITY, f64::min);
+            let is_enough = cells.iter().filter(|cell| cell.worn > 0).count() >= 48;
+            match resting_bpm(&cells) {
+                Some(found) => prop_assert!(is_enough && (found - lowest).abs() <= 0.005, "{} {}", found, lowest),
+                None => prop_assert!(!is_enough || lowest.is_infinite()),
+            }
+        }
+    }
 }

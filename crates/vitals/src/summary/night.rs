@@ -8,8 +8,9 @@ use super::rounding::hundredths;
 use super::source::DaySource;
 use crate::cells::{ActivityCell, Packer, Place, Unpacker, WindowCell};
 use crate::signal::mean;
-use crate::sleep::stages::{EPOCH_MS, are_near};
-use crate::sleep::{Session, Stage, StageEpoch, StageSums, sessions, sleep_session};
+use crate::sleep::stages::{EPOCH_MS, are_near, stretches_asleep};
+use crate::sleep::wrist::ANGLE_EPOCH_MS;
+use crate::sleep::{Session, Stage, StageEpoch, StageSums, sessions, sleep_epochs};
 use crate::zone::LocalDay;
 
 /// A stretch awake of at least so long is a day and no part of a night, ms (**ours**): bracelets that send stages
@@ -131,12 +132,12 @@ impl Offsets {
     }
 }
 
-/// Returns the sessions of stages on a day and the one before it, cut off at their midnights.
-fn stage_sessions(source: &DaySource<'_>) -> Vec<Session> {
+/// Returns the epochs of sessions of stages on a day and the one before it, cut off at their midnights.
+fn stage_epochs(source: &DaySource<'_>) -> Vec<StageEpoch> {
     let cells = source.before.stages.cells().iter().chain(source.cells.stages.cells());
     let mut epochs: Vec<StageEpoch> = cells.flat_map(|cell| cell.epochs.iter().copied()).collect();
     epochs.sort_by_key(|epoch| epoch.time_ms);
-    sessions(&without_days_awake(&apart(epochs)))
+    without_days_awake(&apart(epochs))
 }
 
 /// Returns a stage holds for its thirty seconds: rows that come thicker than half of that are left out.
@@ -177,8 +178,8 @@ fn stage_night(source: &DaySource<'_>, sessions: &[Session]) -> Option<Night> {
 }
 
 /// Returns the night of a day by the movements of the wrist, from noon to noon; `None` with less than three hours of
-/// them, or without rest in them. Windows mostly off the wrist are not known.
-fn movement_night(source: &DaySource<'_>) -> Option<Night> {
+/// them, or without rest in them. Windows mostly off the wrist are not known. With its stretches asleep.
+fn movement_night(source: &DaySource<'_>) -> Option<(Night, Vec<(i64, i64)>)> {
     let late = source.before.motion.cells().iter().filter(|cell| cell.place.local_minute() >= NOON_MINUTE);
     let early = source.cells.motion.cells().iter().filter(|cell| cell.place.local_minute() < NOON_MINUTE);
     let mut cells: Vec<_> = late.chain(early).collect();
@@ -194,16 +195,18 @@ fn movement_night(source: &DaySource<'_>) -> Option<Night> {
         angles.resize((window - start_window) as usize * crate::cells::ANGLES, None);
         if is_worn(source, window) {
             angles.extend(cell.angles());
-            known_ms += cell.angles().flatten().count() as i64 * crate::sleep::wrist::ANGLE_EPOCH_MS;
+            known_ms += cell.angles().flatten().count() as i64 * ANGLE_EPOCH_MS;
         }
     }
     // The 10th percentile of an hour of movement is no measure of how still the person can lie.
     if known_ms < LEAST_MOVEMENT_MS {
         return None;
     }
-    let session = sleep_session(cells[0].place.start_ms(), &angles)?;
+    let epochs = sleep_epochs(cells[0].place.start_ms(), &angles)?;
+    let session = Session::of(ANGLE_EPOCH_MS, &epochs)?;
     let offsets = Offsets::of(cells.iter().copied());
-    Some(night(source, session, session.sleep_duration_s, &offsets))
+    let night = night(source, session, session.sleep_duration_s, &offsets);
+    Some((night, stretches_asleep(ANGLE_EPOCH_MS, &epochs)))
 }
 
 /// Returns whether the activity rows of a window say that the bracelet was worn; without any it counts as worn.
@@ -240,20 +243,40 @@ pub struct Nights {
     pub by_movements: Option<Night>,
     /// When the patient slept: from onset to offset of each session, ms, in order.
     pub asleep_ms: Vec<(i64, i64)>,
+    /// Stretches asleep without a break, ms, in order: of the night by stages, else of the one by movements.
+    pub unbroken_ms: Vec<(i64, i64)>,
 }
 
 impl Nights {
     /// Returns the nights of a day.
     pub fn of(source: &DaySource<'_>) -> Self {
-        let sessions = stage_sessions(source);
+        let epochs = stage_epochs(source);
+        let sessions = sessions(&epochs);
         let by_stages = stage_night(source, &sessions);
-        let by_movements = movement_night(source);
+        let (by_movements, moved_ms) = movement_night(source).unzip();
         let span = |session: &Session| (session.onset_ms, session.offset_ms);
         let mut asleep_ms: Vec<(i64, i64)> = sessions.iter().map(span).collect();
         // Stages come from the bracelet and are trusted more; movements are used for nights without any.
         if asleep_ms.is_empty() {
             asleep_ms.extend(by_movements.map(|night| span(&night.session)));
         }
-        Nights { by_stages, by_movements, asleep_ms }
+        let slept = |epoch: &StageEpoch| (epoch.time_ms, epoch.stage != Stage::Awake);
+        let unbroken_ms = match by_stages {
+            Some(_) => stretches_asleep(EPOCH_MS, &epochs.iter().map(slept).collect::<Vec<_>>()),
+            None => moved_ms.unwrap_or_default(),
+        };
+        Nights { by_stages, by_movements, asleep_ms, unbroken_ms }
+    }
+
+    /// Returns the night that figures of the day speak of: by stages first, as the sections of sleep have it.
+    pub fn night(&self) -> Option<&Night> {
+        self.by_stages.as_ref().or(self.by_movements.as_ref())
+    }
+
+    /// Returns whether all of a stretch was slept, from one time to another one (ms), in the night of [`Self::night`].
+    pub fn has_slept(&self, from_ms: i64, to_ms: i64) -> bool {
+        // The sessions of the other sleep days that these two days touch are slept as well, and no part of this night.
+        self.night().is_some_and(|night| night.session.onset_ms <= from_ms && to_ms <= night.session.offset_ms)
+            && self.unbroken_ms.iter().any(|(start_ms, end_ms)| *start_ms <= from_ms && to_ms <= *end_ms)
     }
 }

@@ -4,8 +4,11 @@ use super::described::described;
 use super::rounding::thousandths;
 use super::source::DaySource;
 use super::units::{Milliseconds, Percent, SquareMilliseconds};
-use crate::cells::{MEASURES, Measures};
+use crate::cells::{Day, MEASURES, Measures, Sum};
 use crate::zone::LocalDay;
+
+/// Place of the RMSSD among the measures.
+const RMSSD: usize = 4;
 
 described! {
     /// Heart-rate variability of a day. Averages have three decimals, as the columns of `heart-rate-variability`; each is
@@ -46,6 +49,27 @@ described! {
     }
 }
 
+/// Mean RMSSD of a day, ms, as its section shows it: by beat intervals, else as the bracelet computed it.
+pub(super) fn rmssd_ms(day: &Day) -> Option<f64> {
+    let beats = day.beats.cells().iter().map(|cell| cell.measures.0[RMSSD]);
+    let rows = day.variability.cells().iter().map(|cell| cell.measures.0[RMSSD]);
+    // Beats first, because their figure is computed here and is the same for every firmware.
+    daily_mean(beats).or_else(|| daily_mean(rows))
+}
+
+/// Mean over the day at once, three decimals, and not a mean of means: windows count alike, whatever hour they lie in.
+fn daily_mean(sums: impl Iterator<Item = Sum>) -> Option<f64> {
+    let mut total = Sum::default();
+    for sum in sums {
+        total.absorb(sum);
+    }
+    mean_of(total)
+}
+
+fn mean_of(total: Sum) -> Option<f64> {
+    total.mean().map(|mean| thousandths(mean / 1000.0))
+}
+
 impl StressSection {
     /// `stress`: means of the rows that the bracelet uploaded; `None` without any row.
     pub fn of_device(source: &DaySource<'_>) -> Option<Self> {
@@ -66,8 +90,7 @@ impl StressSection {
         for cell in cells {
             total.absorb(cell);
         }
-        // Over the day at once, and not a mean of means: windows count alike, whatever hour they lie in.
-        let means: [Option<f64>; MEASURES] = total.0.map(|sum| sum.mean().map(|mean| thousandths(mean / 1000.0)));
+        let means: [Option<f64>; MEASURES] = total.0.map(mean_of);
         let [si, si_n, mrr, sdnn, rmssd, pnn50, vlf, vlf_percent, lf, lf_percent, hf, hf_percent, hrv, mo, amo] = means;
         StressSection {
             date: day,

@@ -74,9 +74,11 @@ fn any_profile() -> impl Strategy<Value = Profile> {
 fn any_past() -> impl Strategy<Value = Vec<(i32, DayFacts)>> {
     let facts =
         (1_u32..200_000, 3000_u32..12_000, prop::option::of(2800_u32..3800)).prop_map(|(rmssd, bpm, skin)| DayFacts {
-            rmssd_ms: Some(f64::from(rmssd) / 1000.0),
-            resting_bpm: Some(f64::from(bpm) / 100.0),
-            skin_temperature: skin.map(|skin| f64::from(skin) / 100.0),
+            measured: crate::recovery::Day {
+                rmssd_ms: Some(f64::from(rmssd) / 1000.0),
+                resting_bpm: Some(f64::from(bpm) / 100.0),
+                skin_temperature: skin.map(|skin| f64::from(skin) / 100.0),
+            },
             ..DayFacts::default()
         });
     vec((0_i32..61, facts), 0..40)

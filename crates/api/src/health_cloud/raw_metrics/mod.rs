@@ -52,7 +52,7 @@ async fn raw_metrics(
 ) -> Result<Response> {
     let patient = caller.readable()?;
     let data_type = data_type_of_path(&data_type, "raw_metric_type_not_found")?;
-    let zone = caller.intake.time_zone.as_deref().unwrap_or("UTC");
+    let zone = caller.time_zone().unwrap_or("UTC");
     let present = range::Present { now_ms: state.platform.core.now_ms(), zone };
     let range = range::read(data_type, &parameters, &present)?;
     // After the range: 406 would send a client looking for another form of an answer that there is not.

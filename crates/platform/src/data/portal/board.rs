@@ -64,9 +64,9 @@ impl ReadOfMany for BoardRows<'_> {
 
 #[boxed_futures]
 impl Data {
-    /// The board's rows of patients, in their order. Best called with [`crate::ROWS_AT_ONCE`]; who has been removed
-    /// meanwhile is left out, and so are unused vouchers. A patient with damaged stored data has a row that says so, and costs nobody else
-    /// theirs.
+    /// The board's rows of patients, in their order. Best called with `ROWS_AT_ONCE` of them; who has been removed meanwhile
+    /// is left out, and so are unused vouchers. A patient with damaged stored data has a row that says so, and costs nobody
+    /// else theirs.
     pub async fn board_rows(&self, patients: Readable<Vec<PatientId>>) -> Result<Vec<BoardRow>> {
         self.read_each(patients, &BoardRows(self)).await
     }

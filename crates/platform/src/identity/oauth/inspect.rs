@@ -7,7 +7,7 @@ use super::clients::ClientCredentials;
 use super::common::{hash_of, invalid_grant, refused};
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
-use crate::identity::tokens::Cloud;
+use crate::identity::cloud::Cloud;
 
 /// A token that is good.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use super::common::read_scope;
 use super::redirect::{is_registered_as, with_parameters};
 use crate::core::error::Result;
 use crate::identity::Identity;
-use crate::identity::tokens::Cloud;
+use crate::identity::cloud::Cloud;
 
 const LONGEST_STATE: usize = 2000;
 /// Base64url of the 32 bytes of SHA-256.

@@ -4,7 +4,7 @@ use boxed_futures::boxed_futures;
 use runtime::HashMap;
 use store::{ApiKey, ApiKeyId, EntityId, GroupCode, NewPassword, SecurityEventType, TotpConfirmation, UserId};
 
-use super::session::PortalCaller;
+use super::caller::PortalCaller;
 use super::totp::is_code;
 use crate::core::checks::{is_short_line, note, refuse, trimmed};
 use crate::core::error::{FieldFaults, PlatformError, Result};
@@ -43,7 +43,7 @@ impl Identity {
         new: &str,
         address: &str,
     ) -> Result<()> {
-        let own = words_of_account(&self.portal_account(caller).await?);
+        let own = words_of_account(&self.portal_account_row(caller).await?);
         check_new_password("new", new, &own)?;
         self.check_own_password(caller, "current", current, address).await?;
         if current == new {
@@ -76,7 +76,7 @@ impl Identity {
         new.name = new.name.as_deref().map(trimmed).map(str::to_owned);
         new.groups.sort();
         new.groups.dedup();
-        let account = self.portal_account(caller).await?;
+        let account = self.portal_account_row(caller).await?;
         let groups = new.groups.clone();
         let (key, token) = self.make_api_key(&account, new).await?;
         self.note_by(SecurityEventType::ApiKeyCreated, &caller.security_actor(), EntityId::new(key.id.as_str())).await;
@@ -110,7 +110,7 @@ impl Identity {
 
     /// Makes a secret for a second factor, which counts once [`Self::confirm_totp`] has seen a code of it.
     pub async fn begin_totp(&self, caller: &PortalCaller) -> Result<NewTotp> {
-        let account = self.portal_account(caller).await?;
+        let account = self.portal_account_row(caller).await?;
         let (secret, sealed) = self.new_totp_secret(&caller.account)?;
         if !self.core.users().put_totp(&caller.account, sealed).await? {
             return Err(PlatformError::Conflict { code: "totp_is_set", message: "there is a second factor already" });
@@ -152,22 +152,5 @@ impl Identity {
         self.note_by(SecurityEventType::SecondFactorRemoved, &caller.security_actor(), EntityId::from(&caller.account))
             .await;
         Ok(())
-    }
-
-    /// Invalid, of a field, unless the password is the caller's.
-    pub(super) async fn check_own_password(
-        &self,
-        caller: &PortalCaller,
-        field: &str,
-        password: &str,
-        address: &str,
-    ) -> Result<()> {
-        // A page left open is no proof of who sits before it, so the password is asked for again.
-        let hash = self.portal_account(caller).await?.password_hash;
-        if self.password_fits(caller.account.as_str(), address, password, Some(hash)).await? {
-            return Ok(());
-        }
-        self.note_failed_confirmation(&UserId::from(&caller.account), address).await;
-        Err(PlatformError::invalid(field, "is not the present password"))
     }
 }

@@ -3,7 +3,7 @@
 use boxed_futures::boxed_futures;
 use store::{ClientId, Role};
 
-use super::session::PortalCaller;
+use super::caller::PortalCaller;
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
 use crate::identity::oauth::{NewOauthClient, OauthClientView};

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use store::{AccountId, EntityId, SecurityEventType, UsedFactor};
 use totp_rs::Secret;
 
-use super::session::PortalCaller;
+use super::caller::PortalCaller;
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
 

@@ -3,17 +3,13 @@
 //! The second token follows from the cookie, so neither has to be kept: the database holds a hash of the cookie, and a
 //! request that changes something has to show that its page has read an answer of ours.
 
-use aws_lc_rs::constant_time::verify_slices_are_equal;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use boxed_futures::boxed_futures;
 use sha2::{Digest, Sha256};
-use store::{
-    Account, AccountId, EntityId, NewSecurityEvent, PortalHolder, PortalSession, PortalSessionId, Role,
-    SecurityEventType, UsedFactor, User,
-};
+use store::{Account, EntityId, NewSecurityEvent, PortalSession, PortalSessionId, SecurityEventType, UsedFactor};
 
-use crate::core::access::{Entrance, Researcher};
+use super::caller::PortalCaller;
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
 use crate::identity::login::{Credentials, Found, LoginName};
@@ -58,29 +54,6 @@ pub struct OpenedPortal {
     pub caller: PortalCaller,
 }
 
-/// Who calls from a page.
-#[derive(Clone, Debug)]
-pub struct PortalCaller {
-    /// Identity of the session.
-    pub session_id: PortalSessionId,
-    /// The account.
-    pub account: AccountId,
-    /// What the account may do.
-    pub role: Role,
-    /// Time until which its subscription is active, ms.
-    pub subscription_until_ms: Option<i64>,
-    /// What a page has to send along with whatever changes something.
-    pub csrf_token: String,
-    /// Whether the session only reads.
-    pub view_only: bool,
-    /// Time at which the session ends whatever happens, ms.
-    pub ends_ms: i64,
-    /// Whether an operator chose the password, so that another has to be chosen first.
-    pub must_change_password: bool,
-    /// Whether there is a confirmed second factor.
-    pub has_totp: bool,
-}
-
 /// Whether a call shows that somebody is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
@@ -88,55 +61,6 @@ pub enum Presence {
     Shown,
     /// The page asks by itself.
     Unknown,
-}
-
-impl PortalCaller {
-    /// Returns whether a request brings what only our own pages know.
-    pub fn csrf_fits(&self, token: &str) -> bool {
-        verify_slices_are_equal(self.csrf_token.as_bytes(), token.as_bytes()).is_ok()
-    }
-
-    /// Forbidden until the caller has chosen a password of their own.
-    pub fn require_own_password(&self) -> Result<()> {
-        if self.must_change_password {
-            return Err(PlatformError::PasswordChangeRequired);
-        }
-        Ok(())
-    }
-
-    /// Returns the caller as the security log names them.
-    pub fn security_actor(&self) -> SecurityActor {
-        SecurityActor::user(&User::Account(self.account.clone(), self.role))
-    }
-
-    /// Returns the caller as the integration API knows them. Forbidden until they have chosen a password of their own.
-    pub fn researcher(&self) -> Result<Researcher> {
-        self.require_own_password()?;
-        Ok(Researcher {
-            account: self.account.clone(),
-            role: self.role,
-            entrance: Entrance::Portal,
-            key_id: None,
-            key_expires_ms: None,
-            key_scoped: false,
-            subscription_until_ms: self.subscription_until_ms,
-            view_only: self.view_only,
-        })
-    }
-
-    fn of(holder: &PortalHolder, cookie: &str) -> Self {
-        PortalCaller {
-            session_id: holder.session.id.clone(),
-            account: holder.session.account.clone(),
-            role: holder.role,
-            subscription_until_ms: holder.subscription_until_ms,
-            csrf_token: csrf_token(cookie),
-            view_only: holder.session.view_only,
-            ends_ms: holder.session.ends_ms,
-            must_change_password: holder.must_change_password,
-            has_totp: holder.has_totp,
-        }
-    }
 }
 
 #[boxed_futures]
@@ -205,11 +129,6 @@ impl Identity {
         Ok(Some(PortalCaller::of(&holder, cookie)))
     }
 
-    /// Returns the account of a caller.
-    pub async fn portal_account(&self, caller: &PortalCaller) -> Result<Account> {
-        self.core.users().account(&caller.account).await?.ok_or(PlatformError::NotFound("account"))
-    }
-
     /// Ends the caller's session.
     pub async fn close_portal(&self, caller: &PortalCaller) -> Result<()> {
         self.core.users().end_portal_session(&caller.session_id, &caller.account).await.map(drop).map_err(Into::into)
@@ -264,9 +183,4 @@ impl Identity {
 
 fn hash_cookie(cookie: &str) -> Vec<u8> {
     Sha256::digest(cookie).to_vec()
-}
-
-/// Returns what follows from a cookie and leads nowhere back.
-fn csrf_token(cookie: &str) -> String {
-    URL_SAFE_NO_PAD.encode(Sha256::new().chain_update("pulseward csrf ").chain_update(cookie).finalize())
 }

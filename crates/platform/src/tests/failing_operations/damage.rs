@@ -7,7 +7,7 @@ use store::{DamageTarget, ObjectFault, Objects, PatientId};
 use vitals::derivation::Output;
 
 use super::study::Study;
-use crate::core::settings::Settings;
+use crate::core::settings::{ObjectCopies, Settings};
 use crate::people::erasure::Place;
 use crate::test_service::minutes_to_noon;
 use crate::upkeep::seal::Until;
@@ -25,7 +25,7 @@ struct Sealed {
 impl Sealed {
     async fn begin() -> Self {
         let copies = tempfile::tempdir().unwrap();
-        let object_copies = Some(Objects::folder(copies.path()).unwrap());
+        let object_copies = Some(ObjectCopies::lying_in(Objects::folder(copies.path()).unwrap()));
         let study = Study::with(Settings { object_copies, ..Settings::default() }).await;
         let patient = study.patient().await;
         study.service.sync(&patient, vec![minutes_to_noon(&[60, 61, 62])]).await;

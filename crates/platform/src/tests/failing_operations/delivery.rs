@@ -93,7 +93,7 @@ async fn activation_whose_change_cannot_be_made_is_answered_and_made_later() {
     study.break_health("changes.apply_numbered", BeforeItBegins);
     let confirmed = people.activate(activation(), "::1").await.expect("activated");
     study.assert_all_failed();
-    assert_eq!((confirmed.state, study.weight_kg(&enrolled.uuid).await), (PatientState::Confirmed, None));
+    assert_eq!((confirmed.state(), study.weight_kg(&enrolled.uuid).await), (PatientState::Confirmed, None));
     assert!(people.activate(activation(), "::1").await.is_err(), "the voucher counts once");
     assert_eq!(study.deliver_left().await, 0);
     assert_eq!(study.weight_kg(&enrolled.uuid).await, Some(61.0));

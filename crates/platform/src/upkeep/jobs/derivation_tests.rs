@@ -12,8 +12,8 @@ use vitals::zone::ZoneRuns;
 use super::membership::NodeName;
 use crate::core::access::Readable;
 use crate::core::signals::EngineState;
-use crate::jobs;
 use crate::test_service::{MINUTE_MS, NOON_MS, Service, minutes_to_noon};
+use crate::upkeep::jobs;
 
 /// Milliseconds of a day.
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;

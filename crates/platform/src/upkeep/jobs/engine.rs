@@ -15,6 +15,7 @@ use runtime::{Instant, TaskSet};
 use store::{JobKind, JobLease, NewJob, NodeId};
 use tokio::sync::watch;
 
+use self::leases::{Held, PROLONG_EVERY, Running, is_old};
 use super::attempt::{Report, attempt};
 use super::job::{Kind, Run, Turn};
 use super::membership::{Look, Membership, NodeName};
@@ -23,8 +24,6 @@ use crate::core::signals::Outcome;
 use crate::core::work::Work;
 use crate::upkeep::Upkeep;
 
-/// Interval at which leases are prolonged. Runs that are younger need it not yet.
-const PROLONG_EVERY: Duration = Duration::from_secs(15);
 /// Pause after the database did not answer.
 const PAUSE: Duration = Duration::from_secs(2);
 /// The delay of a look after a claim that got no answer.
@@ -57,13 +56,6 @@ pub(super) struct Engine {
     gathers_until: BTreeMap<JobKind, Instant>,
     /// Until when leases can turn up that a claim without an answer has taken.
     unanswered_until: Option<Instant>,
-}
-
-struct Running {
-    kind: Kind,
-    lease: JobLease,
-    lost: Arc<AtomicBool>,
-    begun: Instant,
 }
 
 impl Engine {
@@ -148,6 +140,26 @@ impl Engine {
                 self.note_end(run.as_ref());
             }
         }
+    }
+
+    /// Prolongs what has run for long. Most runs take milliseconds, and prolonging is a transaction.
+    async fn prolong_old(&self) {
+        if self.running.values().any(is_old) {
+            self.prolong().await;
+        }
+    }
+
+    /// Looks for leases that a claim without an answer has taken, while there can be any; whether there was one.
+    async fn give_back_unanswered(&mut self) -> bool {
+        self.unanswered_until = self.unanswered_until.filter(|until| *until > Instant::now());
+        self.unanswered_until.is_some() && self.prolong().await > 0
+    }
+
+    /// Prolongs leases, and gives back those that nobody here works on. Returns how many these were.
+    async fn prolong(&self) -> usize {
+        let Some(node) = self.membership.id().cloned() else { return 0 };
+        let held = Held { core: &self.upkeep.core, kinds: &self.kinds, running: &self.running };
+        held.prolong(&node).await
     }
 
     /// Asks what is due; returns how long to wait before asking again.

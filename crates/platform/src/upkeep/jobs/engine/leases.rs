@@ -4,41 +4,48 @@
 //! arrives when it is mended. Its subjects would then wait for the end of a lease that nobody works under. So what the
 //! database says that this node holds is compared with what runs, for as long as such a lease can last.
 
-use std::sync::atomic::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use runtime::Instant;
 use store::{Claim, Failures, HeldJob, JobLease, NodeId};
 
-use super::{Engine, PROLONG_EVERY, Running};
-use crate::upkeep::jobs::job::Turn;
+use crate::core::Core;
+use crate::upkeep::jobs::job::{Kind, Turn};
 use crate::upkeep::jobs::queue;
 
-impl Engine {
-    /// Prolongs what has run for long. Most runs take milliseconds, and prolonging is a transaction.
-    pub(super) async fn prolong_old(&mut self) {
-        if self.running.values().any(is_old) {
-            self.prolong().await;
-        }
-    }
+/// Interval at which leases are prolonged. Runs that are younger need it not yet.
+pub(super) const PROLONG_EVERY: Duration = Duration::from_secs(15);
 
-    /// Looks for leases that a claim without an answer has taken, while there can be any; whether there was one.
-    pub(super) async fn give_back_unanswered(&mut self) -> bool {
-        self.unanswered_until = self.unanswered_until.filter(|until| *until > Instant::now());
-        self.unanswered_until.is_some() && self.prolong().await > 0
-    }
+/// A run that is under way.
+pub(super) struct Running {
+    pub kind: Kind,
+    pub lease: JobLease,
+    pub lost: Arc<AtomicBool>,
+    pub begun: Instant,
+}
 
+/// What this node has in hand.
+pub(super) struct Held<'node> {
+    pub core: &'node Core,
+    pub kinds: &'node [Kind],
+    pub running: &'node BTreeMap<u64, Running>,
+}
+
+impl Held<'_> {
     /// Prolongs leases, notes those that are lost, and gives back those that nobody here works on: the answer to their
     /// claim, or their end, was lost. Returns how many these were.
-    async fn prolong(&mut self) -> usize {
-        let Some(node) = self.membership.id().cloned() else { return 0 };
-        self.try_prolong(&node).await.unwrap_or_else(|error| {
+    pub async fn prolong(&self, node: &NodeId) -> usize {
+        self.try_prolong(node).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "leases of background work could not be prolonged");
             0
         })
     }
 
     async fn try_prolong(&self, node: &NodeId) -> store::Result<usize> {
-        let core = &self.upkeep.core;
+        let core = self.core;
         let held = queue::prolong(core, node).await?;
         let held_patients = match queue::held_patients(core, node).await {
             // Prolonging is by patient, and a row that cannot be read is no reason to leave the others to other nodes.
@@ -83,13 +90,14 @@ impl Engine {
             token: *token,
             failures: Failures::default(),
         };
-        if let Err(error) = self.upkeep.core.health().give_job_back(&lease, self.upkeep.core.now_ms()).await {
+        if let Err(error) = self.core.health().give_job_back(&lease, self.core.now_ms()).await {
             tracing::warn!(%error, "a lease that nobody uses could not be given back");
         }
     }
 }
 
-fn is_old(run: &Running) -> bool {
+/// Returns whether a run has lasted long enough for its lease to be prolonged.
+pub(super) fn is_old(run: &Running) -> bool {
     run.begun.elapsed() >= PROLONG_EVERY / 2
 }
 
