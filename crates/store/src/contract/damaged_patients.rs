@@ -73,10 +73,8 @@ async fn node_goes_on(health: &HealthDb) -> Vec<PatientId> {
     }
 
     let versions = health.other_versions_around_damage("news=2", None).await.expect("a list");
-    assert_eq!(
-        (versions.len(), versions.iter().filter(|(_, stored)| stored.is_err()).count()),
-        (PATIENTS, unread.len())
-    );
+    // PostgreSQL does not list who cannot be read.
+    assert_eq!(versions.iter().filter(|(_, stored)| stored.is_ok()).count(), PATIENTS - unread.len());
 
     let failures = Failures { runs: 1, panics: 0 };
     for finding in &unread {
