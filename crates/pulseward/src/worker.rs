@@ -52,7 +52,7 @@ fn keep<F>(
     platform: &Platform,
     name: &'static str,
     stop: &watch::Receiver<bool>,
-    start: impl Fn(watch::Receiver<bool>) -> F + Send + 'static,
+    start: impl Fn(watch::Receiver<bool>) -> F + Send + Sync + 'static,
 ) where
     F: Future<Output = ()> + Send,
 {

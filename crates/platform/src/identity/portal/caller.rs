@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use boxed_futures::boxed_futures;
 use sha2::{Digest, Sha256};
-use store::{Account, AccountId, PortalHolder, PortalSessionId, Role, User};
+use store::{Account, AccountId, PortalHolder, PortalSessionId, Role, User, UserId};
 
 use crate::core::access::{Entrance, Researcher};
 use crate::core::error::{PlatformError, Result};
