@@ -2,7 +2,7 @@
 
 use boxed_futures::boxed_futures;
 use runtime::HashMap;
-use store::{ApiKey, ApiKeyId, EntityId, GroupCode, NewPassword, SecurityEventType, TotpConfirmation, UserId};
+use store::{ApiKey, ApiKeyId, EntityId, GroupCode, NewPassword, SecurityEventType, TotpConfirmation};
 
 use super::caller::PortalCaller;
 use super::totp::is_code;
