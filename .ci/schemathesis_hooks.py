@@ -1,11 +1,12 @@
 """What .ci/schemathesis does to requests on their way: those that are meant to be right are made so in what no schema states."""
 
+import os
 import random
 
 import schemathesis
 from hypothesis import strategies
 from schemathesis_rules import RULES
-from schemathesis_scene import MAIN_TOKEN, SETTING, arrow_streams, enrol
+from schemathesis_scene import MAIN_TOKEN, SESSION_COOKIE, SETTING, Account, arrow_streams, enrol
 
 # What ends a token, a password or a patient does so to a patient that nothing else needs.
 ENDS_PATIENT = {
@@ -23,17 +24,58 @@ ENDS_TOKEN = {
     "DELETE /users/me": "users",
 }
 
+# What ends a session, or asks for a second factor from then on, does so to an account that nothing else needs.
+OF_ACCOUNT = {
+    "DELETE /portal/session": Account,
+    "PUT /portal/api/account/password": Account,
+    "POST /portal/api/totp": Account,
+    "PUT /portal/api/totp": lambda: Account().with_waiting_factor(),
+    "DELETE /portal/api/totp": lambda: Account().with_factor(),
+    "GET /portal/api/totp/recovery-codes": lambda: Account().with_factor(),
+    "POST /portal/api/totp/recovery-codes": lambda: Account().with_factor(),
+}
+
 # A format of the OpenAPI registry: date and time of RFC 3339 without the zone.
 schemathesis.openapi.format("date-time-local", strategies.datetimes().map(lambda time: time.isoformat()))
 
-# Of each operation, the patient that it may end.
+# Of each operation, the patient or account that it may end.
 spares = {}
+answered = set()
+# Credentials of the run, each of which opens everything that its operations need.
+ours = {SETTING["KEY"], *MAIN_TOKEN.values(), SETTING["COOKIE"]}
+# Operations whose credentials are in the body, where the rules put good ones.
+LOGINS = {"POST /users/login", "POST /users/activate", "POST /health/login", "POST /portal/session"}
 
 
 def spare(label):
     if spares.get(label) is None:
-        spares[label] = enrol()
+        new = spares[label] = OF_ACCOUNT.get(label, enrol)()
+        ours.update((new.cookie,) if isinstance(new, Account) else (new["users"], new["health"]))
     return spares[label]
+
+
+def credentials(case):
+    """What a request says that it comes from, in whichever way."""
+    headers = {name.lower(): value for name, value in (case.headers or {}).items()}
+    found = [headers[name] for name in ("x-api-key", "x-health-token") if name in headers]
+    if "authorization" in headers:
+        found.append(headers["authorization"].removeprefix("Bearer "))
+    if (case.query or {}).get("token"):
+        found.append(case.query["token"])
+    if (case.cookies or {}).get(SESSION_COOKIE):
+        # Without its token the session opens little.
+        found.append(case.cookies[SESSION_COOKIE] if "x-csrf-token" in headers else "a session alone")
+    return found
+
+
+@schemathesis.check
+def good_credential_is_taken(ctx, response, case):
+    """Refused for its credential is only who has none of the run, or another one with it."""
+    if response.status_code not in (401, 403) or not is_right(case):
+        return
+    sent = credentials(case)
+    if case.operation.label in LOGINS or (sent and all(one in ours for one in sent)):
+        raise AssertionError(f"refused with {response.status_code} although its credential is good")
 
 
 def is_right(case):
@@ -57,6 +99,14 @@ def before_call(context, case, kwargs):
         # A wrong credential stays wrong.
         if case.headers.get("Authorization") == "Bearer " + MAIN_TOKEN[cloud]:
             case.headers["Authorization"] = "Bearer " + spare(label)[cloud]
+    if label in OF_ACCOUNT and case.cookies.get(SESSION_COOKIE) == SETTING["COOKIE"]:
+        account = spare(label)
+        case.cookies[SESSION_COOKIE] = account.cookie
+        if case.headers.get("X-CSRF-Token") == SETTING["CSRF_TOKEN"]:
+            case.headers["X-CSRF-Token"] = account.csrf_token
+        if is_right(case) and label == "PUT /portal/api/totp":
+            # Of this account and of now, and good once.
+            case.body = {"code": account.code()}
     if is_right(case):
         for rule in RULES.get(label, ()):
             rule(case)
@@ -68,6 +118,10 @@ def before_call(context, case, kwargs):
 
 @schemathesis.hook
 def after_call(context, case, response):
+    if response.status_code < 400 and case.operation.label not in answered:
+        answered.add(case.operation.label)
+        with open(os.environ["PULSEWARD_SCHEMATHESIS_ANSWERED"], "a") as file:
+            file.write(case.operation.label + "\n")
     if response.status_code < 300 and case.operation.label in spares:
         spares[case.operation.label] = None
 

@@ -88,6 +88,19 @@ def times_are_in_order(case):
         put(case.query, **{"from": first, "to": last})
 
 
+@rule("GET /portal/api/groups/{code}/compliance")
+def days_of_a_heat_map_are_in_order_and_ninety_two_at_most(case):
+    first, last = sorted(datetime.date.fromisoformat(case.query[name]) for name in ("from", "to"))
+    last = min(last, first + datetime.timedelta(days=91) if first.year < 9999 else last)
+    put(case.query, **{"from": first.isoformat(), "to": last.isoformat()})
+
+
+@rule("GET /portal/api/patients/{uuid}/news", "GET /portal/api/patients/{uuid}/series")
+def times_of_a_chart_are_in_order_and_four_hundred_days_at_most(case):
+    first, last = sorted(int(case.query[name]) for name in ("from", "to"))
+    put(case.query, **{"from": first, "to": min(last, first + 400 * DAY_MS)})
+
+
 @rule("GET /integration/v1/patients/{uuid}/raw-data-compliance")
 def utc_times_are_in_order_and_two_days_at_most(case):
     first, last = sorted(instant(case.query[name]) for name in ("utc_date_from", "utc_date_to"))
@@ -163,7 +176,7 @@ def not_easily_guessed(field):
 
 body_rule("POST /users/activate", "POST /integration/v1/patients/{uuid}/reset-password")(not_easily_guessed("password"))
 body_rule("POST /users/login", "POST /users/auth/password")(not_easily_guessed("new_password"))
-body_rule("POST /portal/api/account/password")(not_easily_guessed("new"))
+body_rule("PUT /portal/api/account/password")(not_easily_guessed("new"))
 
 
 @body_rule("POST /users/auth/password")
@@ -171,6 +184,51 @@ def password_is_the_present_one_and_the_new_one_another(body):
     body["password"] = scene.PASSWORD
     if body["new_password"] == scene.PASSWORD:
         body["new_password"] += "!"
+
+
+@body_rule("PUT /portal/api/account/password")
+def password_of_the_account_is_the_present_one(body):
+    body["current"] = scene.PASSWORD
+    if body["new"] == scene.PASSWORD:
+        body["new"] += "!"
+
+
+@body_rule("DELETE /portal/api/totp", "POST /portal/api/totp/recovery-codes")
+def password_is_that_of_the_account(body):
+    body["password"] = scene.PASSWORD
+
+
+# Whose credentials there are: the document cannot name them.
+
+@body_rule("POST /users/login")
+def login_is_of_a_patient(body):
+    patient = scene.enrol() if body.get("new_password") is not None else scene.person()
+    body.pop("email", None)
+    body.update(code=patient["code"], password=scene.PASSWORD)
+
+
+@body_rule("POST /health/login")
+def token_of_the_users_cloud_is_one(body):
+    body["user_api_token"] = scene.MAIN_TOKEN["users"]
+
+
+@body_rule("POST /users/activate")
+def voucher_is_not_used_yet(body):
+    body["code"] = scene.new_voucher()
+
+
+@body_rule("POST /portal/session")
+def login_is_of_an_account(body):
+    body.update(email=scene.SETTING["EMAIL"], password=scene.PASSWORD)
+    body.pop("totp", None)
+
+
+@body_rule("POST /portal/api/keys")
+def key_ends_later_and_is_of_a_study_of_the_account(body):
+    if body.get("expires_at") is not None:
+        body["expires_at"] = "2100-01-01T00:00:00Z"
+    if body.get("groups"):
+        body["groups"] = [scene.SETTING["GROUP"]]
 
 
 @body_rule("POST /integration/v1/create-export/{uuid}")
@@ -244,6 +302,9 @@ def form_is_of_a_page_that_this_browser_was_shown(case):
     page = scene.Page()
     if case.body["action"] != "login":
         page.log_in()
+    else:
+        case.body = {name: value for name, value in case.body.items() if name != "new_password"}
+        case.body.update(name=scene.person()["code"], password=scene.PASSWORD)
     case.body = {**case.body, "ticket": page.ticket}
     case.headers["Cookie"] = page.cookies()
 
@@ -272,3 +333,51 @@ def grant_is_one_that_was_given(case):
         case.body = {**case.body, "refresh_token": scene.new_refresh_token(), "scope": "patient.read"}
     else:
         case.body = {**case.body, **scene.code_fields()}
+
+
+# What there is to remove and to read: an address names it, and it has to be there.
+
+@rule("DELETE /integration/v1/groups/{group_code}")
+def group_is_empty(case):
+    case.path_parameters["group_code"] = scene.new_group()
+
+
+@rule("DELETE /integration/v1/groups/{group_code}/hcps/{uuid}")
+def account_is_a_member(case):
+    case.path_parameters["uuid"] = scene.new_member()
+
+
+@rule("DELETE /integration/v1/groups/{group_code}/patients/{uuid}")
+def patient_is_in_another_group_too(case):
+    case.path_parameters["group_code"], case.path_parameters["uuid"] = scene.patient_of_another_group()
+
+
+@rule("PUT /integration/v1/patients/{uuid}/bracelets/{serial}")
+def bracelet_is_worn_by_nobody(case):
+    case.path_parameters["serial"] = scene.new_bracelet()
+
+
+@rule("DELETE /integration/v1/patients/{uuid}/bracelets/{serial}")
+def bracelet_is_worn_by_the_patient(case):
+    serial = scene.new_bracelet()
+    scene.integration("PUT", f"/patients/{case.path_parameters['uuid']}/bracelets/{serial}")
+    case.path_parameters["serial"] = serial
+
+
+@rule("GET /integration/v1/erasures/{uuid}")
+def patient_was_erased(case):
+    case.path_parameters["uuid"] = scene.erased()
+
+
+@rule("GET /integration/downloads/{name}")
+def archive_is_there_and_the_link_signed(case):
+    name, signature = scene.download()
+    case.path_parameters["name"] = name
+    put(case.query, **signature)
+
+
+@rule("DELETE /users/auth/consents/{id}")
+def consent_was_given_by_the_caller(case):
+    if case.headers.get("Authorization") == "Bearer " + scene.MAIN_TOKEN["users"]:
+        case.headers["Authorization"] = "Bearer " + scene.person()["users"]
+        case.path_parameters["id"] = scene.consent()
