@@ -63,6 +63,7 @@ impl Measured {
     }
 
     /// Returns the vital signs to be changed, in the order of [`Measured::signs`].
+    #[allow(clippy::many_single_char_names, reason = "twelve places, whose names say nothing here")]
     pub fn signs_mut(&mut self) -> [&mut Option<Timed>; 12] {
         let [a, b, c, d, e, f] = self.valid.signs_mut();
         let [g, h, i, j, k, l] = self.poor.signs_mut();

@@ -1,4 +1,5 @@
-//! An event as clients read it: CloudEvents 1.0 as JSON.
+//! An event as clients read it: `CloudEvents` 1.0 as JSON.
+#![allow(clippy::option_option, reason = "null is something else than a field that is not there")]
 
 use platform::GroupEvent;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use crate::times::iso_ms;
 /// Prefix of types, by which receivers of several services distinguish them.
 const PREFIX: &str = "pulseward.";
 
-/// An event of a patient that the study held when it happened, in the form of CloudEvents 1.0. It names no person.
+/// An event of a patient that the study held when it happened, in the form of `CloudEvents` 1.0. It names no person.
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(as = Event)]
 pub(super) struct EventBody {
@@ -138,6 +139,7 @@ pub(super) struct SubScores {
 mod nullable {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+    #[allow(clippy::ref_option, reason = "what the library calls")]
     pub fn serialize<T: Serialize, S: Serializer>(value: &Option<Option<T>>, serializer: S) -> Result<S::Ok, S::Error> {
         value.as_ref().and_then(Option::as_ref).serialize(serializer)
     }

@@ -26,7 +26,7 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(stream))
 }
 
-/// An event of the stream. It has no name, so that it reaches `onmessage` of an EventSource.
+/// An event of the stream. It has no name, so that it reaches `onmessage` of an `EventSource`.
 #[derive(utoipa::ToSchema)]
 #[allow(dead_code, reason = "says in the document what is written below; the parts go to the library one by one")]
 struct StreamedEvent {

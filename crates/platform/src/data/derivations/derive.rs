@@ -245,12 +245,12 @@ fn advance(batch: &mut Batch, counts: &DerivationCounts) -> Progress {
 }
 
 /// Returns the commit of what a batch has changed.
-pub(super) fn commit_of(claim: Claim, plan: &Plan, changes: Changes, seen: Measured, now_ms: i64) -> DerivationCommit {
+pub(super) fn commit_of(claim: Claim, plan: &Plan, changes: Changes, seen: &Measured, now_ms: i64) -> DerivationCommit {
     let mut due = plan.left.clone();
     due.extend(due_later(plan, &changes.ahead_us, now_ms));
     DerivationCommit {
         rows: changes.rows,
-        latest: changes.latest.map(|computed| LatestChange { seen, computed }),
+        latest: changes.latest.map(|computed| LatestChange { seen: *seen, computed }),
         done: plan.done.clone(),
         due,
         now_ms,
