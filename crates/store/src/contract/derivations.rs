@@ -127,7 +127,7 @@ async fn a_derivation_is_committed_whole_or_not_at_all(stores: Stores) {
     }
     let claims = claim(&stores, 1).await;
     let day = LocalDay(20_000);
-    let entry = NewsEntry::at(7, &heart_rate(60.0, 7).into(), &SettingsAt::default(), None);
+    let entry = NewsEntry::at(7, &heart_rate(60.0, 7), &SettingsAt::default(), None);
     let whole = |claim: &Claim| DerivationCommit {
         rows: vec![
             slots(day, DataType::Activity, Some(vec![1, 2, 3])),
@@ -371,7 +371,7 @@ async fn patients_of_other_versions_are_found_until_they_are_marked(stores: Stor
 async fn entries_are_found_by_time(stores: Stores) {
     enrol(&stores, "ada").await;
     stores.health.mark_due(&PatientId::new("ada"), due(1, 0)).await.expect("marked");
-    let entry = |time_ms| NewsEntry::at(time_ms, &heart_rate(60.0, time_ms).into(), &SettingsAt::default(), None);
+    let entry = |time_ms| NewsEntry::at(time_ms, &heart_rate(60.0, time_ms), &SettingsAt::default(), None);
     let put = |time_ms| news(time_ms, Some(entry(time_ms)));
     let remove = |time_ms| news(time_ms, None);
     let first = claim(&stores, 1).await.remove(0);

@@ -82,7 +82,7 @@ pub(super) async fn derive(core: &Core, counts: &DerivationCounts, claim: Claim)
     read_ahead(&stored, &plan, &mut batch).await?;
     let changes = run(&stored, batch, &plan, counts).await?;
     let news = changes.news;
-    let mut commit = commit_of(claim, &plan, changes, start.latest, now_ms);
+    let mut commit = commit_of(claim, &plan, changes, &start.latest, now_ms);
     commit.due = marks(&commit, &start.dirty);
     commit.events = events(&commit, news.as_ref());
     commit.dirty = Some(start.dirty);

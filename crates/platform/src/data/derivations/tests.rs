@@ -135,7 +135,7 @@ impl Memory {
             let (plan, batch) = begin(Input { due, seen, subject: patient(), newest_entry_ms, kept_from_us, now_ms });
             let changes = run(&*self, batch, &plan, &self.counts).await.unwrap();
             let claim = Claim { patient: PatientId::new("p"), token: 1, failures: store::Failures::default() };
-            self.commit(commit_of(claim, &plan, changes, seen, now_ms));
+            self.commit(commit_of(claim, &plan, changes, &seen, now_ms));
         }
         panic!("deriving does not end");
     }
