@@ -9,9 +9,9 @@ use crate::health::{Walk, WalkPosition};
 use crate::{DamagedPage, HealthDb, Objects, UsersDb};
 
 const WALKS: [Walk; 4] = [Walk::Chunks, Walk::Derived, Walk::Settings, Walk::Patients];
-const PAGE_BYTES: u64 = 8_192;
+pub(super) const PAGE_BYTES: u64 = 8_192;
 
-fn flip(path: &Path, byte: u64) {
+pub(super) fn flip(path: &Path, byte: u64) {
     let file = std::fs::OpenOptions::new().read(true).write(true).open(path).expect("a file");
     let mut found = [0];
     file.read_exact_at(&mut found, byte).expect("a byte");
@@ -40,19 +40,24 @@ async fn damaged_pages(health: &HealthDb) -> Vec<DamagedPage> {
     damaged
 }
 
-async fn open_in(folder: &Path) -> HealthDb {
+pub(super) async fn open_in(folder: &Path) -> HealthDb {
     let objects = Objects::folder(&folder.join("objects")).expect("a folder");
     HealthDb::open(Address::File(folder.join("health.sqlite")), objects).await.expect("a database")
 }
 
 /// A page in the middle of those that hold rows of a table.
 fn leaf_of(file: &Path, table: &str) -> u64 {
+    let leaves = leaves_of(file, table);
+    leaves[leaves.len() / 2]
+}
+
+/// Pages that hold rows of a table, in the order of its keys.
+pub(super) fn leaves_of(file: &Path, table: &str) -> Vec<u64> {
     const LEAVES: &str = "SELECT pageno FROM dbstat WHERE name = ?1 AND pagetype = 'leaf' ORDER BY path";
     let connection = rusqlite::Connection::open(file).expect("a file");
     let mut statement = connection.prepare(LEAVES).expect("a statement");
     let leaves = statement.query_map([table], |row| row.get::<_, i64>(0)).expect("pages");
-    let leaves: Vec<i64> = leaves.map(|page| page.expect("a page")).collect();
-    leaves[leaves.len() / 2] as u64
+    leaves.map(|page| page.expect("a page") as u64).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,6 +8,7 @@ mod bracelets;
 mod columns;
 mod counts;
 mod damaged_pages;
+mod damaged_patients;
 mod damaged_rows;
 mod derivation_statements;
 mod derivations;

@@ -48,6 +48,9 @@ sql! {
         RETURNING ", claim_columns!());
     CLAIM = concat!("UPDATE patient SET fold_token = fold_token + 1, fold_lease_until_ms = $2, fold_node = $4
         WHERE uuid = $1 AND fold_lease_until_ms <= $3 RETURNING ", claim_columns!());
+    /// Of one patient, where something is due; for when the rows of others cannot be read.
+    CLAIM_IF_DUE = concat!("UPDATE patient SET fold_token = fold_token + 1, fold_lease_until_ms = $2, fold_node = $4
+        WHERE uuid = $1 AND derive_ready_ms <= $3 AND fold_lease_until_ms <= $3 RETURNING ", claim_columns!());
     FIND_PATIENTS = "SELECT uuid FROM patient WHERE uuid > $1 ORDER BY uuid LIMIT $2";
     FIND_ARRIVALS = "SELECT arrivals FROM patient WHERE uuid = $1";
     FIND_FIRST_AND_LAST = concat!("SELECT ", extent_columns!(), " FROM tally WHERE patient = $1 GROUP BY data_type");
@@ -75,6 +78,14 @@ pub struct Claim {
     pub token: i64,
     /// Failures since the last success.
     pub failures: Failures,
+}
+
+/// A claim that a node asks for.
+#[derive(Clone, Debug)]
+pub(super) struct ClaimRequest {
+    pub node: NodeId,
+    pub now_ms: i64,
+    pub until_ms: i64,
 }
 
 /// A patient that a node holds, and the token of its claim.
@@ -211,6 +222,16 @@ async fn claim(
     now_ms: i64,
 ) -> Result<Option<Claim>> {
     tx.query_opt(CLAIM, &[&patient, &until_ms, &now_ms, &node], read_claim).await
+}
+
+/// Claims a patient who has something due; `None` where nothing is, or while somebody else has them.
+pub(super) async fn claim_due_patient(
+    tx: &Tx<'_>,
+    patient: &PatientId,
+    request: &ClaimRequest,
+) -> Result<Option<Claim>> {
+    let ClaimRequest { node, now_ms, until_ms } = request;
+    tx.query_opt(CLAIM_IF_DUE, &[patient, until_ms, now_ms, node], read_claim).await
 }
 
 /// Marks a range and makes the patient ready for it.

@@ -305,19 +305,14 @@ impl HealthDb {
         let (owner, claim) = (&claim.patient, claim.clone());
         self.db
             .write_of(owner.as_str(), async move |tx| {
-                let JobFailure { failures, error, failed_ms, retry_ms, put_aside } = &failure;
+                let JobFailure { failed_ms, retry_ms, .. } = &failure;
                 // The patient's row first: it knows whether the lease still holds.
                 if tx.execute(HOLD_PATIENT, &[&claim.patient, &claim.token, retry_ms]).await? == 0 {
                     let derived: [&dyn Param; 4] = [&DERIVE_KIND.name(), &claim.patient, &claim.token, failed_ms];
                     tx.put(FORGET_FAILURE_OF_DERIVED, &derived).await?;
                     return Ok(false);
                 }
-                let Failures { runs, panics } = failures;
-                tx.put(
-                    NOTE_FAILURE,
-                    &[&DERIVE_KIND.name(), &claim.patient, &NEVER_MS, runs, panics, error, failed_ms, put_aside],
-                )
-                .await?;
+                note_failed_derivation(tx, &claim.patient, &failure).await?;
                 Ok(true)
             })
             .await
@@ -352,25 +347,38 @@ impl HealthDb {
     /// Makes jobs that were put aside ready again, except for those that a version of the program has put aside.
     /// Returns how many.
     pub async fn take_jobs_up(&self, except_version: Option<&str>, now_ms: i64) -> Result<u64> {
-        let except_version = except_version.map(str::to_owned);
-        self.db
-            .write(async move |tx| {
-                let mut aside = tx.query(LIST_PUT_ASIDE, &[], read_put_aside).await?;
-                aside.retain(|job| except_version.as_ref() != Some(&job.version));
-                for PutAside { kind, subject, .. } in &aside {
-                    if kind == DERIVE_KIND.name() {
-                        // The row of a derivation is nothing but its failures; the work itself is due by the patient's
-                        // row.
-                        tx.put(FORGET_FAILURE, &[kind, subject]).await?;
-                        tx.put(TAKE_UP_PATIENT, &[subject, &now_ms]).await?;
-                    } else {
-                        tx.put(TAKE_UP, &[kind, subject, &now_ms]).await?;
-                    }
+        let mut aside = self.jobs_put_aside().await?;
+        aside.retain(|job| except_version != Some(job.version.as_str()));
+        let mut taken_up = 0;
+        for job in aside {
+            let (kind, subject) = (job.kind.clone(), job.subject.clone());
+            // One by one: a patient whose row cannot be read stays aside, and nobody else does.
+            match self.db.write(async move |tx| take_up(tx, &job, now_ms).await).await {
+                Ok(()) => taken_up += 1,
+                Err(error) if error.is_damage() => {
+                    tracing::error!(kind, %subject, %error, "a job that was put aside could not be taken up");
                 }
-                Ok(aside.len() as u64)
-            })
-            .await
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(taken_up)
     }
+}
+
+async fn take_up(tx: &Tx<'_>, PutAside { kind, subject, .. }: &PutAside, now_ms: i64) -> Result<()> {
+    if kind != DERIVE_KIND.name() {
+        return tx.put(TAKE_UP, &[kind, subject, &now_ms]).await;
+    }
+    // The row of a derivation is nothing but its failures; the work itself is due by the patient's row.
+    tx.put(FORGET_FAILURE, &[kind, subject]).await?;
+    tx.put(TAKE_UP_PATIENT, &[subject, &now_ms]).await
+}
+
+/// Notes a failure of a patient's derivation, and nothing on the patient's row.
+pub(super) async fn note_failed_derivation(tx: &Tx<'_>, patient: &PatientId, failure: &JobFailure) -> Result<()> {
+    let JobFailure { failures: Failures { runs, panics }, error, failed_ms, put_aside, .. } = failure;
+    let params: [&dyn Param; 8] = [&DERIVE_KIND.name(), patient, &NEVER_MS, runs, panics, error, failed_ms, put_aside];
+    tx.put(NOTE_FAILURE, &params).await
 }
 
 /// Adds a job in the transaction of what makes it necessary.

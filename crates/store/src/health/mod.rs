@@ -45,6 +45,7 @@ pub(crate) mod stored_chunk;
 mod stored_derived;
 mod sync;
 mod tally;
+mod unread_patients;
 mod unverified;
 mod verify;
 mod zones;
@@ -120,6 +121,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         sync::TEXTS[0],
         sync::TEXTS[1],
         tally::TEXTS,
+        unread_patients::TEXTS,
         unverified::TEXTS,
         verify::TEXTS,
         zones::TEXTS,

@@ -9,7 +9,7 @@ use boxed_futures::boxed_futures;
 
 use super::db::HealthDb;
 use crate::engine::{Columns, Row, Tx};
-use crate::error::Result;
+use crate::error::{Result, StoreError};
 use crate::ids::NodeId;
 use crate::readers::{count, is_any, or_zero, pair};
 use crate::texts::{record, sql};
@@ -22,6 +22,21 @@ record! {
         jobs_ms = "(SELECT MIN(ready_ms) FROM job)",
         nodes = "(SELECT COUNT(*) FROM node)" by count,
         lowest_beat = "(SELECT MIN(beat) FROM node)" by or_zero,
+    }
+}
+
+// What is due of patients is taken for due now: who it is shows the claim, which goes around those who cannot be read.
+record! {
+    view_around_columns!(""), read_view_around(columns) -> NodeView {
+        derivations_ms = "CAST(0 AS BIGINT)", jobs_ms = "(SELECT MIN(ready_ms) FROM job)",
+        nodes = "(SELECT COUNT(*) FROM node)" by count, lowest_beat = "(SELECT MIN(beat) FROM node)" by or_zero,
+    }
+}
+
+record! {
+    looked_around_columns!(""), read_looked_around(row) -> Looked {
+        view <- view_around_columns!(read_view_around),
+        is_entered = "(SELECT COUNT(*) FROM node WHERE id = $1)" by is_any,
     }
 }
 
@@ -47,6 +62,10 @@ sql! {
     /// The same, with a sign of life; no row when the node counts as dead.
     BEAT = concat!("UPDATE node SET beat = (SELECT MAX(beat) + 1 FROM node) WHERE id = $1
         RETURNING ", view_columns!());
+    /// Both without a look at patients, for when a row of theirs cannot be read: a sign of life must not depend on it.
+    LOOK_AROUND = concat!("SELECT ", looked_around_columns!());
+    BEAT_AROUND = concat!("UPDATE node SET beat = (SELECT MAX(beat) + 1 FROM node) WHERE id = $1
+        RETURNING ", view_around_columns!());
     BEATS = "SELECT id, beat FROM node";
     REMOVE = "DELETE FROM node WHERE id = $1 AND beat = $2";
     LEAVE = "DELETE FROM node WHERE id = $1";
@@ -84,31 +103,78 @@ struct Looked {
     is_entered: bool,
 }
 
+/// Which leases of a node that has ended end with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Freed {
+    All,
+    /// Those of patients are ended one by one afterwards.
+    OfJobs,
+}
+
+impl Freed {
+    /// Returns whether to try again without patients: one of them cannot be read. The node ends all the same, since one
+    /// that cannot end keeps others from beginning.
+    fn goes_around(&mut self, error: &StoreError) -> bool {
+        let goes_around = error.is_damage() && *self == Freed::All;
+        if goes_around {
+            tracing::warn!(%error, "leases of a node that has ended are ended one by one");
+            *self = Freed::OfJobs;
+        }
+        goes_around
+    }
+}
+
 #[boxed_futures]
 impl HealthDb {
     /// Enters a node. Nodes of the same name were earlier processes of this one, which have ended: their leases end.
     /// Returns how many there were.
     pub async fn enter_node(&self, id: &NodeId, name: &str, now_ms: i64) -> Result<u64> {
-        let (id, name) = (id.clone(), name.to_owned());
-        self.db
-            .write(async move |tx| {
+        let mut freed = Freed::All;
+        loop {
+            let (id, name) = (id.clone(), name.to_owned());
+            let enter = async move |tx: &Tx<'_>| {
                 let earlier = tx.query(NAMED, &[&name], |row| row.get::<NodeId>(0)).await?;
                 for dead in &earlier {
                     // The new process knows that the old one has ended, since they share a data folder; waiting for its
                     // beat to stop would leave its work undone for seconds.
                     tx.put(LEAVE, &[dead]).await?;
-                    free(tx, dead, now_ms).await?;
+                    free(tx, dead, now_ms, freed).await?;
                 }
                 tx.put(ADD, &[&id, &name, &now_ms]).await?;
                 Ok(earlier.len() as u64)
-            })
-            .await
+            };
+            match self.db.write(enter).await {
+                Err(error) if freed.goes_around(&error) => {}
+                entered => return self.ended(entered, freed).await,
+            }
+        }
+    }
+
+    /// Ends the leases of patients that the end of their node has left, and hands on what became of that.
+    async fn ended<T>(&self, ended: Result<T>, freed: Freed) -> Result<T> {
+        if freed == Freed::OfJobs && ended.is_ok() {
+            // The caller looks for late leases again, for as long as one can last.
+            if let Err(error) = self.end_late_leases_around_damage().await {
+                tracing::warn!(%error, "leases of a node that has ended could not be ended");
+            }
+        }
+        ended
     }
 
     /// Ends leases of nodes that have ended: of rows that somebody held when that was found out, and of claims that were on
     /// their way to the server then. Returns how many there were.
     pub async fn end_late_leases(&self, now_ms: i64) -> Result<u64> {
         // Asked before, since there are hardly ever any: on SQLite a write keeps all others waiting.
+        match self.try_end_late_leases(now_ms).await {
+            Err(error) if error.is_damage() => {
+                let jobs = self.db.write(async move |tx| tx.execute(FREE_LATE_JOBS, &[&now_ms]).await).await?;
+                Ok(jobs + self.end_late_leases_around_damage().await?)
+            }
+            ended => ended,
+        }
+    }
+
+    async fn try_end_late_leases(&self, now_ms: i64) -> Result<u64> {
         let late = self.db.read_single(async |tx| tx.query_opt(COUNT_LATE, &[], |row| row.get::<i64>(0)).await).await?;
         let late = late.unwrap_or(0).unsigned_abs();
         if late > 0 {
@@ -123,16 +189,29 @@ impl HealthDb {
 
     /// Looks for work without a sign of life. `None` when the node is not entered, or counts as dead.
     pub async fn look_for_work(&self, id: &NodeId) -> Result<Option<NodeView>> {
-        let id = id.clone();
-        let found = self.db.look_up(async move |tx| tx.query_opt(LOOK, &[&id], read_looked).await).await?;
+        let asked = id.clone();
+        let found = match self.db.look_up(async move |tx| tx.query_opt(LOOK, &[&asked], read_looked).await).await {
+            Err(error) if error.is_damage() => {
+                let id = id.clone();
+                self.db.look_up(async move |tx| tx.query_opt(LOOK_AROUND, &[&id], read_looked_around).await).await?
+            }
+            found => found?,
+        };
         Ok(found.filter(|looked| looked.is_entered).map(|looked| looked.view))
     }
 
     /// Gives a sign of life and looks for work. `None` when the node is not entered, or counts as dead.
     pub async fn beat(&self, id: &NodeId) -> Result<Option<NodeView>> {
-        let id = id.clone();
+        let asked = id.clone();
         let read = |row: &Row<'_>| read_view(&mut Columns::of(row));
-        self.db.write_single(async move |tx| tx.query_opt(BEAT, &[&id], read).await).await
+        match self.db.write_single(async move |tx| tx.query_opt(BEAT, &[&asked], read).await).await {
+            Err(error) if error.is_damage() => {
+                let id = id.clone();
+                let read = |row: &Row<'_>| read_view_around(&mut Columns::of(row));
+                self.db.write_single(async move |tx| tx.query_opt(BEAT_AROUND, &[&id], read).await).await
+            }
+            beaten => beaten,
+        }
     }
 
     /// Sends a wake-up to all nodes that listen; on SQLite there are none.
@@ -148,34 +227,47 @@ impl HealthDb {
     /// Removes a node that still has the beat it was seen with, and ends its leases. False when it has beaten since or
     /// is gone.
     pub async fn remove_dead_node(&self, id: &NodeId, seen_beat: i64, now_ms: i64) -> Result<bool> {
-        let id = id.clone();
-        self.db
-            .write(async move |tx| {
+        let mut freed = Freed::All;
+        loop {
+            let id = id.clone();
+            let remove = async move |tx: &Tx<'_>| {
                 // With the beat: a node that gave a sign of life after it was looked at keeps its leases.
                 let is_dead = tx.execute(REMOVE, &[&id, &seen_beat]).await? == 1;
                 if is_dead {
-                    free(tx, &id, now_ms).await?;
+                    free(tx, &id, now_ms, freed).await?;
                 }
                 Ok(is_dead)
-            })
-            .await
+            };
+            match self.db.write(remove).await {
+                Err(error) if freed.goes_around(&error) => {}
+                removed => return self.ended(removed, freed).await,
+            }
+        }
     }
 
     /// Ends a node that stops: what it still holds is free for others at once.
     pub async fn leave_node(&self, id: &NodeId, now_ms: i64) -> Result<()> {
-        let id = id.clone();
-        self.db
-            .write(async move |tx| {
+        let mut freed = Freed::All;
+        loop {
+            let id = id.clone();
+            let leave = async move |tx: &Tx<'_>| {
                 tx.put(LEAVE, &[&id]).await?;
-                free(tx, &id, now_ms).await
-            })
-            .await
+                free(tx, &id, now_ms, freed).await
+            };
+            match self.db.write(leave).await {
+                Err(error) if freed.goes_around(&error) => {}
+                left => return self.ended(left, freed).await,
+            }
+        }
     }
 }
 
-/// Ends the leases of a node. Patients are looked through without an index, which every claim would have to keep up:
-/// nodes start and die seldom.
-async fn free(tx: &Tx<'_>, id: &NodeId, now_ms: i64) -> Result<()> {
+/// Ends the leases of a node. Patients are looked through without an index, which every claim would have to keep up with a
+/// page more to write: nodes start and die seldom. [`Freed`] says how damage is met.
+async fn free(tx: &Tx<'_>, id: &NodeId, now_ms: i64, freed: Freed) -> Result<()> {
     tx.put(FREE_JOBS, &[&id, &now_ms]).await?;
-    tx.put(FREE_PATIENTS, &[&id]).await
+    match freed {
+        Freed::All => tx.put(FREE_PATIENTS, &[&id]).await,
+        Freed::OfJobs => Ok(()),
+    }
 }

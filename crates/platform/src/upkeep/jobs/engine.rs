@@ -155,6 +155,10 @@ impl Engine {
             Ok(wait) => wait,
             Err(error) => {
                 tracing::warn!(%error, "this node could not look for background work");
+                if self.membership.id().is_none() {
+                    // It claims nothing until it is entered, and readiness must not say that it works.
+                    self.upkeep.core.signals().engine_ends();
+                }
                 PAUSE
             }
         }
@@ -164,6 +168,7 @@ impl Engine {
         let (view, wait) = match self.membership.look().await? {
             Look::Seen(view, wait) => (view, wait),
             Look::Entered => {
+                self.upkeep.core.signals().engine_begins();
                 // Entering has ended the leases of before, and other nodes may already have taken the work.
                 self.running.values().for_each(|run| run.lost.store(true, Ordering::Relaxed));
                 self.schedule().await?;
@@ -245,7 +250,7 @@ impl Engine {
             return Ok(0);
         }
         self.unshared.remove(&name);
-        let leases = queue::claim(&self.upkeep.core, kind, node, free).await?;
+        let leases = queue::claim(&self.upkeep.core, kind, node, &self.version, free).await?;
         let claimed = leases.len();
         // What runs by itself has a single row, so another claim would find nothing.
         let has_one_row = matches!(kind.spec.turn, Turn::Every(_) | Turn::AtStart);

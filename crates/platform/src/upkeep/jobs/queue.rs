@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use store::{Claim, HeldJob, JobFailure, JobLease, JobSubject, NEVER_MS, NodeId};
+use store::{Claim, DamageFinding, Failures, HeldJob, JobFailure, JobLease, JobSubject, NEVER_MS, NodeId};
 
 use super::job::{Kind, Turn};
 use crate::core::Core;
@@ -12,13 +12,28 @@ use crate::core::work::claim_of;
 pub(super) const LEASE: Duration = Duration::from_mins(1);
 const LEASE_MS: i64 = LEASE.as_millis() as i64;
 
-/// Claims up to `limit` subjects.
-pub(super) async fn claim(core: &Core, kind: &Kind, node: &NodeId, limit: usize) -> store::Result<Vec<JobLease>> {
+/// Claims up to `limit` subjects. `version` is what puts aside patients whose rows cannot be read.
+pub(super) async fn claim(
+    core: &Core,
+    kind: &Kind,
+    node: &NodeId,
+    version: &str,
+    limit: usize,
+) -> store::Result<Vec<JobLease>> {
     let now_ms = core.now_ms();
     if kind.spec.turn != Turn::PatientDue {
         return core.health().claim_jobs(kind.spec.kind, node, now_ms, now_ms + LEASE_MS, limit).await;
     }
-    let claims = core.health().claim_due(node, now_ms, LEASE_MS, limit).await?;
+    let claims = match core.health().claim_due(node, now_ms, LEASE_MS, limit).await {
+        Err(error) if error.is_damage() => {
+            let (claims, unread) = core.health().claim_around_damage(node, now_ms, LEASE_MS, limit).await?;
+            for finding in unread {
+                put_aside(core, finding, version).await;
+            }
+            claims
+        }
+        claims => claims?,
+    };
     let lease = |claim: Claim| JobLease {
         kind: kind.spec.kind,
         subject: JobSubject::from(&claim.patient),
@@ -27,6 +42,23 @@ pub(super) async fn claim(core: &Core, kind: &Kind, node: &NodeId, limit: usize)
         failures: claim.failures,
     };
     Ok(claims.into_iter().map(lease).collect())
+}
+
+/// Puts a patient aside whose row cannot be read, so that an operator hears of it by name. The derivation goes on by itself
+/// once the row can be read again.
+async fn put_aside(core: &Core, DamageFinding { patient, error }: DamageFinding, version: &str) {
+    tracing::error!(%patient, %error, "a patient whose row cannot be read was put aside; pulseward doctor lists them");
+    let failure = JobFailure {
+        failures: Failures { runs: 1, panics: 0 },
+        error: error.to_string(),
+        failed_ms: core.now_ms(),
+        retry_ms: NEVER_MS,
+        put_aside: Some(version.to_owned()),
+    };
+    // The claims of the others must not be lost for it; the next claim finds the patient again.
+    if let Err(error) = core.health().note_unread_patient(&patient, failure).await {
+        tracing::warn!(%patient, %error, "that a patient was put aside could not be noted");
+    }
 }
 
 /// Prolongs the leases of a patient's work that takes long.

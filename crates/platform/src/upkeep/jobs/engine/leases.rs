@@ -40,7 +40,14 @@ impl Engine {
     async fn try_prolong(&self, node: &NodeId) -> store::Result<usize> {
         let core = &self.upkeep.core;
         let held = queue::prolong(core, node).await?;
-        let held_patients = queue::held_patients(core, node).await?;
+        let held_patients = match queue::held_patients(core, node).await {
+            // Prolonging is by patient, and a row that cannot be read is no reason to leave the others to other nodes.
+            Err(error) if error.is_damage() => {
+                tracing::warn!(%error, "which patients this node holds could not be read");
+                Vec::new()
+            }
+            held => held?,
+        };
         let (patients, others): (Vec<&Running>, Vec<&Running>) =
             self.running.values().partition(|run| run.kind.spec.turn == Turn::PatientDue);
         for run in patients.iter().filter(|run| is_old(run)) {
