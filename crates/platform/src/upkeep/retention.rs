@@ -21,19 +21,37 @@ const TRIES: usize = 3;
 
 impl Upkeep {
     /// Returns the patients and types of which something is stored that their rules no longer keep, or whose rows of
-    /// that time could still come.
-    pub(crate) async fn expired(&self) -> Result<Vec<(PatientId, DataType)>> {
+    /// that time could still come; and the first reason, where there is one, for which that is not known of everybody.
+    pub(crate) async fn expired(&self) -> Result<(Vec<(PatientId, DataType)>, Option<StoreError>)> {
         let now_ms = self.core.now_ms();
-        let mut expired = Vec::new();
+        let (mut expired, mut first_error) = (Vec::new(), None);
         for (patient, rule) in self.core.health().settings_named(RETENTION_SETTING, now_ms).await? {
-            let noted = self.core.health().retired(&patient).await?;
-            for (data_type, before_us) in kept_by_rule(&rule, now_ms) {
-                let retirement = Retirement { patient: patient.clone(), data_type, before_us };
-                // Also without rows: the note is what makes a late sync of that time be rejected.
-                let is_noted = noted.get(&data_type).is_some_and(|noted_us| *noted_us >= before_us);
-                if !is_noted || self.core.health().rows_to_retire(&retirement).await? > 0 {
-                    expired.push((patient.clone(), data_type));
+            let of_patient = match rule {
+                Ok(rule) => self.expired_of(&patient, &rule, now_ms).await,
+                Err(error) => Err(error),
+            };
+            match of_patient {
+                Ok(types) => expired.extend(types.into_iter().map(|data_type| (patient.clone(), data_type))),
+                // What is damaged of one patient keeps nobody else's rows.
+                Err(error) if error.is_damage() => {
+                    tracing::error!(%patient, %error, "what is no longer kept of a patient could not be found out");
+                    first_error.get_or_insert(error);
                 }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok((expired, first_error))
+    }
+
+    async fn expired_of(&self, patient: &PatientId, rule: &str, now_ms: i64) -> store::Result<Vec<DataType>> {
+        let noted = self.core.health().retired(patient).await?;
+        let mut expired = Vec::new();
+        for (data_type, before_us) in kept_by_rule(rule, now_ms) {
+            let retirement = Retirement { patient: patient.clone(), data_type, before_us };
+            // Also without rows: the note is what makes a late sync of that time be rejected.
+            let is_noted = noted.get(&data_type).is_some_and(|noted_us| *noted_us >= before_us);
+            if !is_noted || self.core.health().rows_to_retire(&retirement).await? > 0 {
+                expired.push(data_type);
             }
         }
         Ok(expired)
@@ -64,7 +82,9 @@ impl Upkeep {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(())
+        // The chunks are gone, but the file that straddles the time still holds rows of before it, and nothing that looks for
+        // what has expired finds them: the job has to come again.
+        Err(StoreError::LeaseLost.into())
     }
 
     /// Returns the entry of a retirement. Its identifier follows from what goes, so that it is written once.

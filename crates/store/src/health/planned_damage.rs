@@ -12,6 +12,7 @@ sql! {
     LAST_CHUNK = "UPDATE chunk SET sum = sum + 1 WHERE patient = $1 AND data_type = $2
         AND last_us = (SELECT MAX(last_us) FROM chunk WHERE patient = $1 AND data_type = $2)";
     DERIVED = "UPDATE derived SET sum = sum + 1 WHERE patient = $1 AND output = $2";
+    SETTINGS = "UPDATE patient_setting SET sum = sum + 1 WHERE patient = $1";
     CATALOG = "UPDATE segment SET sum = sum + 1 WHERE patient = $1";
     PROFILE = "UPDATE patient SET weight = COALESCE(weight, 0) + 1 WHERE uuid = $1";
     LATEST = "UPDATE patient SET latest = REPLACE(latest, '1', '2') WHERE uuid = $1";
@@ -28,6 +29,8 @@ pub enum DamageTarget {
     Derived(vitals::derivation::Output),
     /// Latest values.
     Latest,
+    /// Settings, the rules of retention among them.
+    Settings,
     /// The body.
     Profile,
     /// What the catalog says of sealed files.
@@ -44,6 +47,7 @@ impl HealthDb {
                 DamageTarget::Chunks => tx.put(CHUNKS, &[&patient]).await,
                 DamageTarget::LastChunk(of_type) => tx.put(LAST_CHUNK, &[&patient, &of_type.number()]).await,
                 DamageTarget::Derived(output) => tx.put(DERIVED, &[&patient, &output.number()]).await,
+                DamageTarget::Settings => tx.put(SETTINGS, &[&patient]).await,
                 DamageTarget::Latest => tx.put(LATEST, &[&patient]).await,
                 DamageTarget::Profile => tx.put(PROFILE, &[&patient]).await,
                 DamageTarget::Catalog => tx.put(CATALOG, &[&patient]).await,

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use boxed_futures::boxed_futures;
 use vitals::registry::DataType;
 
+use super::around_damage::BY_INDEX;
 use super::db::HealthDb;
 use super::messages;
 use super::settings::{read_setting, setting_columns};
@@ -63,16 +64,44 @@ pub struct Retirement {
 
 #[boxed_futures]
 impl HealthDb {
-    /// Returns the value that a setting has for each patient at a time, JSON, by uuid.
-    pub async fn settings_named(&self, name: SettingName, now_ms: i64) -> Result<Vec<(PatientId, String)>> {
-        let name = name.name();
+    /// Returns the value that a setting has for each patient at a time, JSON, by uuid, or why it cannot be read: that of one
+    /// patient says nothing of the others.
+    pub async fn settings_named(&self, name: SettingName, now_ms: i64) -> Result<Vec<(PatientId, Result<String>)>> {
+        let text = name.name();
         let read = |row: &Row<'_>| {
             let mut columns = Columns::of(row);
             let patient: PatientId = columns.take()?;
-            let rule = read_setting(&patient, &mut columns)?;
-            Ok((patient, rule.body))
+            let rule = read_setting(&patient, &mut columns).map(|rule| rule.body);
+            Ok((patient, rule))
         };
-        self.db.read(async move |tx| tx.query(RULES, &[&name, &now_ms], read).await).await
+        match self.db.read(async move |tx| tx.query(RULES, &[&text, &now_ms], read).await).await {
+            Err(error) if error.is_damage() => self.settings_around_damage(name, now_ms).await,
+            rules => rules,
+        }
+    }
+
+    /// Returns the same patient by patient, where a page of the table cannot be read.
+    async fn settings_around_damage(&self, name: SettingName, now_ms: i64) -> Result<Vec<(PatientId, Result<String>)>> {
+        let mut rules = Vec::new();
+        for patient in self.all_readable_patients("").await? {
+            match self.setting_by_index(&patient, name, now_ms).await {
+                Ok(None) => {}
+                Ok(Some(rule)) => rules.push((patient, Ok(rule))),
+                Err(error) if error.is_damage() => rules.push((patient, Err(error))),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(rules)
+    }
+
+    async fn setting_by_index(&self, patient: &PatientId, name: SettingName, now_ms: i64) -> Result<Option<String>> {
+        let (patient, name) = (patient.clone(), name.name());
+        let read = async move |tx: &Tx<'_>| {
+            tx.query_opt(BY_INDEX, &[], |_| Ok(())).await?;
+            let rule = |row: &Row<'_>| Ok(read_setting(&patient, &mut Columns::of(row))?.body);
+            tx.query_opt(RULE_OF, &[&patient, &name, &now_ms], rule).await
+        };
+        self.db.read(read).await
     }
 
     /// Returns the value that a setting has for a patient at a time, JSON.

@@ -21,10 +21,12 @@ impl Job for PlanRetention {
 
     async fn run(self, run: Run) -> Result<Ended> {
         let upkeep = &run.upkeep;
-        let expired = upkeep.expired().await?.into_iter();
+        let (expired, error) = upkeep.expired().await?;
+        let expired = expired.into_iter();
         let jobs = expired.map(|(patient, data_type)| Unit { patient, data_type, start_us: 0 }.job());
         unit::enqueue(&upkeep.core, EnforceRetention::SPEC.kind, jobs.collect()).await?;
-        Ok(Ended::Done)
+        // After the others: the job fails, so that what is damaged is seen, and they are done with.
+        error.map_or(Ok(Ended::Done), |error| Err(error.into()))
     }
 }
 
