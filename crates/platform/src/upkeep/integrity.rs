@@ -69,10 +69,12 @@ impl Upkeep {
                     continue;
                 }
                 // Asked for by itself: it may have been sealed while the objects were listed.
-                let fault = match self.core.objects().size(&object.path).await? {
-                    None => ObjectFault::Missing,
-                    Some(bytes) if bytes != object.bytes => ObjectFault::Damaged,
-                    Some(_) => continue,
+                let fault = match self.core.objects().size(&object.path).await {
+                    Ok(None) => ObjectFault::Missing,
+                    Ok(Some(bytes)) if bytes == object.bytes => continue,
+                    Ok(Some(_)) => ObjectFault::Damaged,
+                    Err(_) if self.core.objects().can_be_read().await => ObjectFault::Damaged,
+                    Err(error) => return Err(error.into()),
                 };
                 health.note_damage(&object.path, fault).await?;
             }
@@ -82,8 +84,14 @@ impl Upkeep {
     /// Reads the files again that were found damaged, and forgets those that were brought back; answers how many.
     pub(crate) async fn look_at_damaged_again(&self, work: &Work) -> Result<u64> {
         let health = self.core.health();
-        health.forget_unused_damage().await?;
-        health.announce_damage(self.core.now_ms()).await?;
+        // What of the notes cannot be written keeps no file from being looked at.
+        let tidied = async {
+            health.forget_unused_damage().await?;
+            health.announce_damage(self.core.now_ms()).await
+        };
+        if let Err(error) = tidied.await {
+            tracing::warn!(%error, "notes of damaged files could not be brought up to date");
+        }
         let (mut healed, mut behind) = (0, String::new());
         loop {
             let damaged = health.damaged_objects(&behind, AGAIN_AT_ONCE).await?;
@@ -91,15 +99,26 @@ impl Upkeep {
             behind.clone_from(last);
             for path in &damaged {
                 work.check()?;
-                if self.is_whole(path).await? {
-                    health.clear_damage(path, self.core.now_ms()).await?;
-                    tracing::info!(path, "a damaged file is whole again");
-                } else if !self.is_brought_back(path).await {
-                    continue;
-                }
-                healed += 1;
+                healed += u64::from(self.is_healed(path).await?);
             }
         }
+    }
+
+    /// Returns whether a damaged file is whole again, by itself or because it was brought back.
+    async fn is_healed(&self, path: &str) -> Result<bool> {
+        if !self.is_whole(path).await? {
+            return Ok(self.is_brought_back(path).await);
+        }
+        match self.core.health().clear_damage(path, self.core.now_ms()).await {
+            // The patient's log cannot be written, which is the damage of one patient and none of the files behind.
+            Err(error) if error.is_damage() => {
+                tracing::error!(path, %error, "a damaged file is whole again, which could not be noted");
+                return Ok(false);
+            }
+            cleared => cleared?,
+        };
+        tracing::info!(path, "a damaged file is whole again");
+        Ok(true)
     }
 
     /// Brings a sealed file back from where copies of the objects lie: at the same path, and only when the copy is what was
@@ -142,10 +161,18 @@ impl Upkeep {
     /// Returns whether a sealed file is what was written; also when it is not needed any more.
     async fn is_whole(&self, path: &str) -> Result<bool> {
         let Some(row) = self.core.health().segment_at(path).await? else { return Ok(true) };
-        // The size first, which is cheap: most of what is damaged is missing.
-        if self.core.objects().size(path).await? != Some(row.object.bytes) {
-            return Ok(false);
+        match is_as_sealed(self.core.objects(), &row).await {
+            // Others can be read, so it is this file that cannot: those behind it may be whole.
+            Err(_) if self.core.objects().can_be_read().await => Ok(false),
+            is_whole => Ok(is_whole?),
         }
-        Ok(self.core.objects().digest(path).await?.is_some_and(|(_, sha256)| sha256 == row.object.sha256))
     }
+}
+
+async fn is_as_sealed(objects: &Objects, SegmentRow { object, .. }: &SegmentRow) -> store::Result<bool> {
+    // The size first, which is cheap: most of what is damaged is missing.
+    if objects.size(&object.path).await? != Some(object.bytes) {
+        return Ok(false);
+    }
+    Ok(objects.digest(&object.path).await?.is_some_and(|(_, sha256)| sha256 == object.sha256))
 }

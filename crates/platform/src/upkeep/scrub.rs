@@ -156,7 +156,12 @@ impl Upkeep {
                 health.clear_damage(path, self.core.now_ms()).await?;
                 return Ok(None);
             }
-            Err(error) if error.is_damage() => self.fault_of(path).await?,
+            Err(error) if error.is_damage() => self.fault_of(path).await,
+            // Others can be read, so it is this file: a disk that fails where it lies, or something that is no file.
+            Err(error) if self.core.objects().can_be_read().await => {
+                tracing::error!(path, %error, "a sealed file gives an error");
+                ObjectFault::Damaged
+            }
             Err(error) => return Err(error.into()),
         };
         if health.segment_at(path).await?.is_none() {
@@ -167,13 +172,16 @@ impl Upkeep {
             tracing::error!(path, %fault, "a sealed file cannot be read");
         }
         // Before it is brought back: the patient's log has both, or neither.
-        health.announce_damage(self.core.now_ms()).await?;
+        if let Err(error) = health.announce_damage(self.core.now_ms()).await {
+            // An event that is missing keeps no file from being looked at.
+            tracing::warn!(%error, "damaged files could not be announced");
+        }
         Ok((!self.is_brought_back(path).await).then_some(fault))
     }
 
-    async fn fault_of(&self, path: &str) -> Result<ObjectFault> {
-        let is_there = self.core.objects().size(path).await?.is_some();
-        Ok(if is_there { ObjectFault::Damaged } else { ObjectFault::Missing })
+    async fn fault_of(&self, path: &str) -> ObjectFault {
+        let is_missing = matches!(self.core.objects().size(path).await, Ok(None));
+        if is_missing { ObjectFault::Missing } else { ObjectFault::Damaged }
     }
 
     /// Looks at every row of the health database and every page of both at once, without a rate; answers how many rows there

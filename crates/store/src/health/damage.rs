@@ -6,7 +6,7 @@ use serde_json::json;
 use vitals::registry::DataType;
 
 use super::db::HealthDb;
-use crate::engine::{Param, Tx};
+use crate::engine::{Param, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::events::{EventType, NewEvent, append};
 use crate::ids::PatientId;
@@ -47,7 +47,8 @@ sql! {
         SELECT path, patient, CAST($2 AS TEXT) FROM segment WHERE path = $1
         ON CONFLICT (path) DO UPDATE SET fault = excluded.fault";
     UNANNOUNCED = concat!("SELECT ", found_columns!(), "
-        FROM damaged_object d JOIN segment s ON s.path = d.path WHERE d.announced = 0 ORDER BY d.path LIMIT 64");
+        FROM damaged_object d JOIN segment s ON s.path = d.path WHERE d.announced = 0 AND d.path > $1
+        ORDER BY d.path LIMIT 64");
     NOTE_ANNOUNCED = "UPDATE damaged_object SET announced = 1 WHERE path = $1 AND announced = 0";
     ANNOUNCED = concat!("SELECT ", found_columns!(), "
         FROM damaged_object d JOIN segment s ON s.path = d.path WHERE d.announced = 1 AND d.path = $1");
@@ -71,19 +72,37 @@ impl HealthDb {
         Ok(self.db.write(async move |tx| tx.execute(NOTE, &[&path, &fault]).await).await? > 0)
     }
 
-    /// Appends an event of each damaged file of which its patient has none yet.
+    /// Appends an event of each damaged file of which its patient has none yet. One that cannot have its event waits for the
+    /// next time, and no other with it.
     pub async fn announce_damage(&self, now_ms: i64) -> Result<()> {
-        // Looked up first: nearly always there is none, and a look is one statement where a transaction is three.
-        let any = async |tx: &Tx<'_>| tx.query(UNANNOUNCED, &[], |_| Ok(())).await;
-        if self.db.read_single(any).await?.is_empty() {
-            return Ok(());
-        }
-        let announce = async move |tx: &Tx<'_>| {
-            for found in tx.query(UNANNOUNCED, &[], read_found).await? {
-                // Two nodes may be at it.
-                if tx.execute(NOTE_ANNOUNCED, &[&found.path]).await? > 0 {
-                    append(tx, &found.patient, &[found.event(EventType::DataDamaged, now_ms)]).await?;
+        let mut behind = String::new();
+        loop {
+            let found = self.unannounced(behind).await?;
+            let Some((last, _)) = found.last() else { return Ok(()) };
+            behind = last.clone();
+            for (path, found) in found {
+                let announced = match found {
+                    Ok(found) => self.announce(found, now_ms).await,
+                    Err(error) => Err(error),
+                };
+                if let Err(error) = announced {
+                    tracing::error!(path, %error, "a patient has no event yet of a damaged file");
                 }
+            }
+        }
+    }
+
+    /// Returns damaged files behind a path that have no event, or why one of them cannot be read.
+    async fn unannounced(&self, behind: String) -> Result<Vec<(String, Result<Found>)>> {
+        let read = |row: &Row<'_>| Ok((row.get::<String>(0)?, read_found(row)));
+        self.db.read_single(async move |tx| tx.query(UNANNOUNCED, &[&behind], read).await).await
+    }
+
+    async fn announce(&self, found: Found, now_ms: i64) -> Result<()> {
+        let announce = async move |tx: &Tx<'_>| {
+            // Two nodes may be at it.
+            if tx.execute(NOTE_ANNOUNCED, &[&found.path]).await? > 0 {
+                append(tx, &found.patient, &[found.event(EventType::DataDamaged, now_ms)]).await?;
             }
             Ok(())
         };

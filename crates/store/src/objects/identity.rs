@@ -24,6 +24,11 @@ impl Objects {
         Ok(Some(StoreId::new(text.trim())))
     }
 
+    /// Returns whether objects can be read just now: then it is one object by itself that gives an error.
+    pub async fn can_be_read(&self) -> bool {
+        self.identity().await.is_ok()
+    }
+
     /// Says whose objects these are.
     pub async fn set_identity(&self, id: &StoreId) -> Result<()> {
         self.store.put(&location(STORE_ID)?, PutPayload::from(format!("{id}\n"))).await?;

@@ -243,3 +243,68 @@ async fn damaged_page_of_the_users_database_is_found_by_a_pass_and_ends_nothing(
     assert!(listed.len() == 1 && listed[0].to_string().starts_with("the users database: page "), "{listed:?}");
     drop(patient);
 }
+
+/// Two sealed files of two patients, in the order in which a pass comes to them.
+async fn two_files(sealed: &Sealed) -> [PathBuf; 2] {
+    let (study, platform) = (&sealed.study, &sealed.study.service.platform);
+    let other = study.patient().await;
+    study.service.sync(&other, vec![minutes_to_noon(&[70])]).await;
+    platform.upkeep.seal(Until::Now, |_| {}).await.unwrap();
+    let rows = platform.core.health().segments_by_path("").await.unwrap();
+    let folder = platform.core.objects().as_folder().unwrap().to_owned();
+    <[PathBuf; 2]>::try_from(rows.iter().map(|row| folder.join(&row.object.path)).collect::<Vec<_>>()).unwrap()
+}
+
+async fn pass(study: &Study) {
+    study.service.pass_ms(DAY_MS);
+    study.drain(&["scrub"]).await;
+}
+
+/// The first is a link to itself, which nobody can open.
+#[tokio::test]
+async fn file_that_gives_an_error_is_damaged_and_those_behind_it_are_looked_at() {
+    let sealed = Sealed::begin().await;
+    let study = &sealed.study;
+    let [first, second] = two_files(&sealed).await;
+    study.drain(&["scrub"]).await;
+    let root = study.service.platform.core.objects().as_folder().unwrap().to_owned();
+    let copy = sealed.copies.path().join(second.strip_prefix(&root).unwrap());
+    std::fs::remove_file(&first).unwrap();
+    std::os::unix::fs::symlink(&first, &first).unwrap();
+    flip(&second);
+    pass(study).await;
+    assert_eq!(sealed.counts().await, [0, 2]);
+    assert!(study.service.platform.upkeep.scrub_state().await.unwrap().unwrap().ended_ms.is_some());
+
+    flip(&second);
+    study.drain(&["look_at_damaged_files"]).await;
+    assert_eq!(sealed.counts().await, [0, 1], "the second is whole again");
+    std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+    std::fs::copy(&second, &copy).unwrap();
+    std::fs::remove_file(&second).unwrap();
+    pass(study).await;
+    assert_eq!(sealed.counts().await, [0, 1], "the second is brought back");
+
+    let away = study.service.take_objects_away();
+    pass(study).await;
+    assert_eq!(sealed.counts().await, [0, 1], "objects that are away are not damaged");
+    away.bring_back();
+}
+
+/// The patient's log of the first cannot be written.
+#[tokio::test]
+async fn file_without_its_event_keeps_no_other_from_its_own() {
+    let sealed = Sealed::begin().await;
+    let study = &sealed.study;
+    let files = two_files(&sealed).await;
+    files.iter().for_each(|file| flip(file));
+    study.drain(&["scrub"]).await;
+    for _ in 0..2 {
+        study.service.platform.core.health().plan_failure("damage.announce", store::FailureMoment::BeforeItBegins);
+    }
+    pass(study).await;
+    assert_eq!(sealed.counts().await, [0, 2]);
+    assert_eq!(events_of_damage(study).await.len(), 1, "the first has none yet");
+    study.drain(&["look_at_damaged_files"]).await;
+    assert_eq!(events_of_damage(study).await.len(), 2);
+}
