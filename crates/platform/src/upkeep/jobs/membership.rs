@@ -119,28 +119,31 @@ impl Membership {
     async fn observe(&mut self, own_id: &NodeId, lowest_beat: i64) -> store::Result<bool> {
         let now = Instant::now();
         let (beat, since) = *self.lowest.get_or_insert((lowest_beat, now));
-        if beat != lowest_beat {
+        let has_risen = beat != lowest_beat;
+        if has_risen {
             self.lowest = Some((lowest_beat, now));
-            self.late.clear();
-            return Ok(false);
-        }
-        // The looks of two nodes need not take turns exactly.
-        if now - since < LOOK_EVERY / 2 {
-            return Ok(false);
-        }
-        for (id, beat) in self.core.health().beats().await? {
-            if id == *own_id {
-                continue;
+            if self.late.is_empty() {
+                return Ok(false);
             }
-            let first_seen = if beat == lowest_beat { since } else { now };
-            let seen = self.late.entry(id.clone()).or_insert((beat, first_seen));
-            if seen.0 != beat {
-                *seen = (beat, now);
-            } else if now - seen.1 >= SILENT {
+        } else if now - since < LOOK_EVERY / 2 {
+            // The looks of two nodes need not take turns exactly.
+            return Ok(false);
+        }
+        let beats = self.core.health().beats().await?;
+        // Who has given a sign since is not late. Who has not stays: of nodes that die together, the second has been silent
+        // for as long as the first, after whose end the lowest beat is that of the second.
+        self.late.retain(|id, (seen, _)| beats.iter().any(|(other, beat)| other == id && beat == seen));
+        let is_late = !has_risen || !self.late.is_empty();
+        for (id, beat) in beats.into_iter().filter(|(id, _)| id != own_id) {
+            if !has_risen {
+                let first_seen = if beat == lowest_beat { since } else { now };
+                self.late.entry(id.clone()).or_insert((beat, first_seen));
+            }
+            if self.late.get(&id).is_some_and(|(_, silent_since)| now - *silent_since >= SILENT) {
                 self.bury(&id, beat).await?;
             }
         }
-        Ok(true)
+        Ok(is_late)
     }
 
     async fn bury(&mut self, id: &NodeId, beat: i64) -> store::Result<()> {
