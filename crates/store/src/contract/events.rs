@@ -16,6 +16,7 @@ on_both_engines! {
     event_of_an_unknown_patient_is_none
     event_with_a_damaged_body_stops_no_reader
     events_expire_from_the_oldest_and_the_newest_stays
+    events_of_one_transaction_expire_however_many_there_are
     sync_stays_until_it_is_derived
     types_of_the_service_are_not_shown_to_clients_and_cursors_are_the_same
     another_epoch_ends_cursors
@@ -216,6 +217,38 @@ async fn events_expire_from_the_oldest_and_the_newest_stays(stores: Stores) {
     assert_eq!(health.events().after(&PatientId::new("grace"), 5, 9).await.expect("events")[0].sequence, 6);
 }
 
+async fn append_at(health: &HealthDb, times_ms: Vec<i64>) {
+    let event = |time_ms: &i64| NewEvent { event_type: EventType::DayUpdated, time_ms: *time_ms, body: json!({}) };
+    let events: Vec<NewEvent> = times_ms.iter().map(event).collect();
+    let written = health.db.write(async move |tx| events::append(tx, &PatientId::new("grace"), &events).await);
+    written.await.expect("appended");
+}
+
+async fn events_of_one_transaction_expire_however_many_there_are(stores: Stores) {
+    with_patients(&stores, &["grace"]).await;
+    let health = &stores.health;
+    for times_ms in [vec![10; 6], vec![20], vec![30, 30, 30, 30, 30, 90], vec![40]] {
+        append_at(health, times_ms).await;
+    }
+    settle(health).await;
+    let expire = async || {
+        let mut deleted = Vec::new();
+        loop {
+            match health.events().expire(50, 5).await.expect("a count") {
+                0 => break deleted.iter().sum::<u64>(),
+                count => deleted.push(count),
+            }
+        }
+    };
+    let times = async || {
+        let left = health.events().after(&PatientId::new("grace"), 0, 99).await.expect("events");
+        left.iter().map(|event| event.time_ms).collect::<Vec<_>>()
+    };
+    // Of a transaction with a younger event all stay on PostgreSQL, where they have one position.
+    let kept = if health.db.is_sqlite() { vec![90, 40] } else { vec![30, 30, 30, 30, 30, 90, 40] };
+    assert_eq!((expire().await, times().await), (14 - kept.len() as u64, kept));
+}
+
 async fn sync_stays_until_it_is_derived(stores: Stores) {
     const DERIVED: &str = "UPDATE patient SET derived_through = 1 WHERE uuid = 'grace'";
     with_patients(&stores, &["grace", "hedy"]).await;
@@ -305,6 +338,44 @@ async fn moved_log_goes_on_behind_its_newest_event() {
     let raised = offset(&moved).await;
     let again = HealthDb::open(address, objects).await.expect("a database");
     assert_eq!(offset(&again).await, raised, "it is raised once");
+}
+
+/// What is deleted while an older transaction is under way is noted: a cursor from before it is expired.
+#[tokio::test(flavor = "multi_thread")]
+async fn events_that_go_below_a_young_one_behind_an_open_transaction_expire_cursors() {
+    let Some(stores) = Stores::postgres().await else { return };
+    with_patients(&stores, &["grace", "hedy"]).await;
+    let health = &stores.health;
+    append_at(health, vec![10]).await;
+    append_at(health, vec![20]).await;
+    settle(health).await;
+    let oldest = start(health).await;
+    let (begun, has_begun) = tokio::sync::oneshot::channel();
+    let (end_it, may_end) = tokio::sync::oneshot::channel::<()>();
+    let mut parts = Some((begun, may_end));
+    let held = health.db.write(async move |tx| {
+        events::append(tx, &PatientId::new("hedy"), &[event("held")]).await?;
+        // Waited for, so that the transaction has its number.
+        tx.query_opt("SELECT COUNT(*) FROM patient", &[], |row| row.get::<i64>(0)).await?;
+        if let Some((begun, may_end)) = parts.take() {
+            let _ = begun.send(());
+            let _ = may_end.await;
+        }
+        Ok(())
+    });
+    let retention = async {
+        has_begun.await.expect("begun");
+        append_at(health, vec![900]).await;
+        let deleted = health.events().expire(100, 100).await.expect("a count");
+        end_it.send(()).expect("the transaction is open");
+        deleted
+    };
+    let (held, deleted) = futures::join!(held, retention);
+    held.expect("committed");
+    settle(health).await;
+    let times: Vec<i64> = followed(health, start(health).await, 9).await.iter().map(|event| event.time_ms).collect();
+    assert_eq!((deleted, times), (2, vec![7, 900]), "hedy's event is written below the young one");
+    assert_eq!(health.events().read_after(&oldest, 9).await.expect("an answer"), Followed::Expired);
 }
 
 /// A reader that cannot see an event yet is asked to look again soon.
