@@ -22,7 +22,8 @@ pub fn start(
     stop: &watch::Receiver<bool>,
 ) -> TaskSet<()> {
     let mut tasks = TaskSet::default();
-    tasks.spawn("newest checkpoint", recall_checkpoint(platform.clone(), stop.clone()));
+    let (recalling, upkeep) = (platform.clone(), platform.upkeep.clone());
+    keep(&mut tasks, platform, "newest checkpoint", stop, move |stop| recall_checkpoint(recalling.clone(), stop));
     let works = name.is_some();
     if let Some(name) = name {
         let (platform, stop) = (platform.clone(), stop.clone());
@@ -36,11 +37,27 @@ pub fn start(
     if let Some(url) = listen_db_url {
         // A node that only serves wakes others and has nothing to be woken for.
         if works {
-            tasks.spawn("listen to other nodes", jobs::listen(platform.upkeep.clone(), url, stop.clone()));
+            let upkeep = upkeep.clone();
+            let listen = move |stop| jobs::listen(upkeep.clone(), url.clone(), stop);
+            keep(&mut tasks, platform, "listen to other nodes", stop, listen);
         }
-        tasks.spawn("wake other nodes", jobs::send_wake_ups(platform.upkeep.clone(), stop.clone()));
+        keep(&mut tasks, platform, "wake other nodes", stop, move |stop| jobs::send_wake_ups(upkeep.clone(), stop));
     }
     tasks
+}
+
+/// Starts a task that is started again where it panics.
+fn keep<F>(
+    tasks: &mut TaskSet<()>,
+    platform: &Platform,
+    name: &'static str,
+    stop: &watch::Receiver<bool>,
+    start: impl Fn(watch::Receiver<bool>) -> F + Send + Sync + 'static,
+) where
+    F: Future<Output = ()> + Send,
+{
+    let (upkeep, stop) = (platform.upkeep.clone(), stop.clone());
+    tasks.spawn(name, async move { jobs::started_again(upkeep, name, || start(stop.clone())).await });
 }
 
 /// Finds out how far the audit log is signed. Where the stores do not answer, it tries again until `stop` becomes true.

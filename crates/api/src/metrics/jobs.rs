@@ -15,7 +15,7 @@ pub(super) async fn families(platform: &Platform) -> Vec<MetricFamily> {
     let (kinds, restarts) = platform.core.signals().counts();
     let mut families = runs(&kinds);
     families.extend(derivations(&platform.data.derivation_counts()));
-    let help = "Starts of the engine after a panic of its own.";
+    let help = "Starts of the engine, or of a task next to it, after a panic of its own.";
     families.push(counters("pulseward_job_engine_restarts_total", help, [([], restarts as f64)]));
     // Absent where the node does no background work: a 0 there would be no fault.
     if let Some(engine) = platform.core.signals().engine() {

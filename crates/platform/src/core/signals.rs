@@ -37,7 +37,7 @@ struct Counts {
 pub struct EngineState {
     /// Whether it works just now.
     pub works: bool,
-    /// How often it was started again after a panic of its own.
+    /// How often it, or a task next to it, was started again after a panic of its own.
     pub restarts: u64,
 }
 
@@ -178,6 +178,12 @@ impl JobSignals {
         counts.restarts += 1;
         // Its runs have ended with it.
         counts.kinds.values_mut().for_each(|kind| kind.running = 0);
+    }
+
+    /// A task of this node next to the engine was started again. Counted with the engine, because either is an error of the
+    /// program that an operator is to hear of; what the engine has under way goes on.
+    pub(crate) fn task_restarted(&self) {
+        self.lock().restarts += 1;
     }
 
     fn lock(&self) -> MutexGuard<'_, Counts> {

@@ -16,13 +16,17 @@ mod engine;
 pub(crate) mod job;
 pub(crate) mod kinds;
 mod membership;
+#[cfg(test)]
+mod others_tests;
 mod queue;
 #[cfg(test)]
 mod tests;
 mod verdict;
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use tokio::sync::watch;
 
 pub use self::between_nodes::{listen, send_wake_ups};
@@ -56,6 +60,19 @@ pub async fn run(upkeep: Upkeep, node: NodeName, stop: watch::Receiver<bool>) {
             _ => return,
         }
         // A panic that comes again at once must not fill the log and the CPU.
+        runtime::sleep(RESTART_PAUSE).await;
+    }
+}
+
+/// Does what a node does next to the engine, and starts it again after a panic of its own, as the engine is: nobody waits for
+/// such a task, so its end would go unnoticed. Dropping this ends it.
+pub async fn started_again<F>(upkeep: Upkeep, name: &'static str, start: impl Fn() -> F)
+where
+    F: Future<Output = ()>,
+{
+    while AssertUnwindSafe(start()).catch_unwind().await.is_err() {
+        tracing::error!(name, "a task of this node panicked and is started again");
+        upkeep.core.signals().task_restarted();
         runtime::sleep(RESTART_PAUSE).await;
     }
 }

@@ -27,29 +27,29 @@ use crate::platform::Platform;
 use crate::test_service::{NOON_MS, Service};
 use crate::upkeep::seal::Until;
 
-const DAY_MS: i64 = 86_400_000;
-const ADA: &str = "11111111-1111-4111-8111-111111111111";
-const GRACE: &str = "22222222-2222-4222-8222-222222222222";
+pub(super) const DAY_MS: i64 = 86_400_000;
+pub(super) const ADA: &str = "11111111-1111-4111-8111-111111111111";
+pub(super) const GRACE: &str = "22222222-2222-4222-8222-222222222222";
 
 fn node(name: &str) -> NodeName {
     NodeName { name: name.to_owned(), version: "1".to_owned() }
 }
 
 /// Starts an engine; the sender ends it.
-fn start(platform: &Platform, kinds: &[Kind], name: &str) -> (Task<()>, watch::Sender<bool>) {
+pub(super) fn start(platform: &Platform, kinds: &[Kind], name: &str) -> (Task<()>, watch::Sender<bool>) {
     let (stop, stopped) = watch::channel(false);
     let mut engine = Engine::new(platform.upkeep.clone(), kinds, node(name));
     (runtime::spawn("engine", async move { engine.work(stopped).await }), stop)
 }
 
-async fn enqueue(platform: &Platform, kind: &'static str, subjects: &[&str]) {
+pub(super) async fn enqueue(platform: &Platform, kind: &'static str, subjects: &[&str]) {
     let job = |subject: &&str| NewJob { subject: JobSubject::new(*subject), patient: None };
     let jobs = subjects.iter().map(job).collect();
     platform.core.health().enqueue_jobs(JobKind::new(kind), jobs, platform.core.now_ms()).await.unwrap();
     platform.core.signals().ring(JobKind::new(kind));
 }
 
-async fn until(mut is_reached: impl FnMut() -> bool) {
+pub(super) async fn until(mut is_reached: impl FnMut() -> bool) {
     let reached = async {
         while !is_reached() {
             runtime::sleep(Duration::from_millis(10)).await;
@@ -74,7 +74,9 @@ macro_rules! task {
     };
 }
 
-const LONG: Duration = Duration::from_hours(1);
+pub(super) use task;
+
+pub(super) const LONG: Duration = Duration::from_hours(1);
 
 #[tokio::test(start_paused = true)]
 async fn job_that_panics_is_put_aside_after_three_runs_and_the_others_go_on() {
@@ -340,7 +342,7 @@ async fn failures_of_a_derivation_are_forgotten_when_it_succeeds() {
 }
 
 /// A row a minute of ten minutes, some days ago.
-fn rows(days_ago: i64) -> Block {
+pub(super) fn rows(days_ago: i64) -> Block {
     let mut block = Block::empty(DataType::Activity, Channel::default());
     block.times_us = (0..10).map(|minute| (NOON_MS - days_ago * DAY_MS + minute * 60_000) * 1000).collect();
     block.zones = ZoneRuns::constant("UTC".into(), 10);

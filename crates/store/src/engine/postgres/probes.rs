@@ -3,6 +3,8 @@
 //! A node's readiness and the breaker ask here, so that they get their answer within a second also while all connections
 //! of the pool wait for something.
 
+use std::panic::AssertUnwindSafe;
+
 use futures::future::select_ok;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt as _, StreamExt as _};
@@ -69,18 +71,26 @@ impl Postgres {
         }
         let postgres = self.clone();
         drop(runtime::spawn("ask whether the database is there", async move {
-            let answered = postgres.ask_twice(ask_version(), ask_version()).await;
-            if let (false, Err(error)) = (is_there(&answered), answered) {
-                postgres.breaker.open();
-                tracing::error!(%error, "the database does not answer; requests that need it get 503");
-                // They lead to where nobody answers.
-                postgres.operations.lanes.close_idle();
-                postgres.wait_for_the_server().await;
-                postgres.breaker.close();
-                tracing::info!("the database answers again");
-            }
+            again_after_panics(|| postgres.find_out()).await;
             postgres.breaker.end_asking();
         }));
+    }
+
+    /// Opens the breaker where the server does not answer, and closes it once it does.
+    async fn find_out(&self) {
+        let answered = self.ask_twice(ask_version(), ask_version()).await;
+        if let (false, Err(error)) = (is_there(&answered), answered) {
+            self.breaker.open();
+            tracing::error!(%error, "the database does not answer; requests that need it get 503");
+            // They lead to where nobody answers.
+            self.operations.lanes.close_idle();
+            self.wait_for_the_server().await;
+        }
+        // Also where it was opened before a panic, and the server has come back meanwhile.
+        if self.breaker.counts().1 {
+            self.breaker.close();
+            tracing::info!("the database answers again");
+        }
     }
 
     /// Asks until there is an answer.
@@ -112,6 +122,15 @@ impl Postgres {
     }
 }
 
+/// Does something until it has ended without a panic. One that ended the task silently would leave the breaker open, or
+/// nobody asking, for as long as the process lives.
+async fn again_after_panics<F: Future<Output = ()>>(work: impl Fn() -> F) {
+    while AssertUnwindSafe(work()).catch_unwind().await.is_err() {
+        tracing::error!("asking whether the database is there panicked and begins again");
+        runtime::sleep(PROBE_EVERY).await;
+    }
+}
+
 /// Returns whether the server is there: it is, also where it answers with an error, as of a damaged page. Nothing that the
 /// database does hold may be refused for that.
 fn is_there(answered: &Result<()>) -> bool {
@@ -120,4 +139,21 @@ fn is_there(answered: &Result<()>) -> bool {
 
 fn ask_version() -> Body {
     Answer::none_yet().to(async |tx| tx.query_opt(ASK, &[], |row| row.get::<i64>(0)).await.map(drop))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn asking_that_panics_begins_again() {
+        let begun = AtomicU32::new(0);
+        again_after_panics(|| async {
+            assert!(begun.fetch_add(1, Ordering::SeqCst) == 2, "a panic for a test");
+        })
+        .await;
+        assert_eq!(begun.load(Ordering::SeqCst), 3);
+    }
 }
