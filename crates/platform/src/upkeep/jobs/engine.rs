@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use runtime::{Instant, TaskSet};
-use store::{JobKind, JobLease, NodeId};
+use store::{JobKind, JobLease, NewJob, NodeId};
 use tokio::sync::watch;
 
 use super::attempt::{Report, attempt};
@@ -124,11 +124,12 @@ impl Engine {
     /// Runs everything that is due now, and once what runs by itself, without entering the node; returns how many runs
     /// ended that were not lost.
     pub async fn drain(&mut self) -> store::Result<usize> {
-        let runs_by_itself = |kind: &&Kind| matches!(kind.spec.turn, Turn::Every(_) | Turn::AtStart);
+        let runs_by_itself = |kind: &&Kind| matches!(kind.spec.turn, Turn::Every(_));
         let now: Vec<_> = self.kinds.iter().filter(runs_by_itself).map(|kind| (kind.spec.kind, 0)).collect();
         if !now.is_empty() {
             self.upkeep.core.health().schedule_jobs(now, self.upkeep.core.now_ms()).await?;
         }
+        self.enqueue_at_start().await?;
         // Not in the table of nodes, so no other node takes its leases away.
         let node = NodeId::new("drain");
         let mut ended = 0;
@@ -199,13 +200,23 @@ impl Engine {
         let now_ms = self.upkeep.core.now_ms();
         let period = |kind: &Kind| match kind.spec.turn {
             Turn::Every(period) => Some((kind.spec.kind, i64::try_from(period.as_millis()).unwrap_or(i64::MAX))),
-            Turn::AtStart => Some((kind.spec.kind, 0)),
-            Turn::Enqueued | Turn::PatientDue => None,
+            Turn::AtStart | Turn::Enqueued | Turn::PatientDue => None,
         };
         self.upkeep.core.health().schedule_jobs(self.kinds.iter().filter_map(period).collect(), now_ms).await?;
+        self.enqueue_at_start().await?;
         let taken_up = self.upkeep.core.health().take_jobs_up(Some(&self.version), now_ms).await?;
         if taken_up > 0 {
             tracing::info!(taken_up, "jobs that another version has put aside are tried again");
+        }
+        Ok(())
+    }
+
+    /// Adds the rows of what runs once after a start. Each has a subject, since a row that a node of another version holds just
+    /// now is that node's turn and not this one's.
+    async fn enqueue_at_start(&self) -> store::Result<()> {
+        for kind in self.kinds.iter().filter(|kind| kind.spec.turn == Turn::AtStart) {
+            let job = NewJob { subject: (kind.at_start)(), patient: None };
+            self.upkeep.core.health().enqueue_jobs(kind.spec.kind, vec![job], self.upkeep.core.now_ms()).await?;
         }
         Ok(())
     }
@@ -253,7 +264,7 @@ impl Engine {
         let leases = queue::claim(&self.upkeep.core, kind, node, &self.version, free).await?;
         let claimed = leases.len();
         // What runs by itself has a single row, so another claim would find nothing.
-        let has_one_row = matches!(kind.spec.turn, Turn::Every(_) | Turn::AtStart);
+        let has_one_row = matches!(kind.spec.turn, Turn::Every(_));
         if claimed < free || has_one_row {
             self.hungry.remove(&name);
             if kind.spec.turn == Turn::PatientDue {

@@ -23,6 +23,12 @@ pub(crate) trait Job: Sized + Send + 'static {
     /// Does the work.
     fn run(self, run: Run) -> impl Future<Output = Result<Ended>> + Send;
 
+    /// Returns what is enqueued of a task that runs after a start: by default the empty subject. Nodes of the same subject have
+    /// one turn together.
+    fn at_start() -> JobSubject {
+        JobSubject::none()
+    }
+
     /// Does what remains when the work is put aside: by default nothing.
     fn given_up(_run: Run) -> impl Future<Output = Result<()>> + Send {
         async { Ok(()) }
@@ -56,7 +62,7 @@ pub(crate) enum Turn {
     Enqueued,
     /// Again and again, on one node at a time; the subject is empty.
     Every(Duration),
-    /// Once after a node has started; the subject is empty.
+    /// Once after a node has started; the task says of which subject.
     AtStart,
     /// When something is due of a patient: the subject. Lease and due-ness are on the patient's rows.
     PatientDue,
@@ -76,6 +82,8 @@ pub(crate) struct Run {
 pub(crate) struct Kind {
     /// What the engine knows about it.
     pub spec: Spec,
+    /// What is enqueued where it runs after a start.
+    pub at_start: fn() -> JobSubject,
     run: fn(Run) -> BoxFuture<'static, Result<Ended>>,
     given_up: fn(Run) -> BoxFuture<'static, Result<()>>,
 }
@@ -83,7 +91,7 @@ pub(crate) struct Kind {
 impl Kind {
     /// Returns the kind of a type.
     pub const fn of<J: Job>() -> Self {
-        Kind { spec: J::SPEC, run: run_parsed::<J>, given_up: |run| J::given_up(run).boxed() }
+        Kind { spec: J::SPEC, at_start: J::at_start, run: run_parsed::<J>, given_up: |run| J::given_up(run).boxed() }
     }
 
     pub(super) fn run(&self, run: Run) -> BoxFuture<'static, Result<Ended>> {

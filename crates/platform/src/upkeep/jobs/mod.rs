@@ -17,6 +17,8 @@ pub(crate) mod job;
 pub(crate) mod kinds;
 mod membership;
 #[cfg(test)]
+mod node_tests;
+#[cfg(test)]
 mod others_tests;
 mod queue;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use store::{DERIVE_KIND, JobKind, JobSubject};
+use vitals::derivation::versions;
 
 use crate::core::error::Result;
 use crate::core::work::Ended;
@@ -27,17 +28,29 @@ impl Job for Derive {
     }
 }
 
-/// Marks what other versions of the derivations have computed.
-pub(crate) struct DeriveAgain;
+/// Time after which a node looks again at a turn of other versions, which is for the nodes that have them.
+const TURN_OF_OTHERS: Duration = Duration::from_mins(1);
+
+/// Marks what other versions of the derivations have computed. The subject names the versions of the node that has started:
+/// one of older versions would mark nothing for it, and end its turn.
+pub(crate) struct DeriveAgain(JobSubject);
 
 impl Job for DeriveAgain {
     const SPEC: Spec = Spec::new(JobKind::new("recompute_older_days"), Turn::AtStart);
 
-    fn parse(_subject: &JobSubject) -> Option<Self> {
-        Some(DeriveAgain)
+    fn parse(subject: &JobSubject) -> Option<Self> {
+        Some(DeriveAgain(subject.clone()))
+    }
+
+    fn at_start() -> JobSubject {
+        JobSubject::new(versions())
     }
 
     async fn run(self, run: Run) -> Result<Ended> {
+        // Programs of before wrote an empty subject.
+        if self.0 != JobSubject::none() && self.0 != Self::at_start() {
+            return Ok(Ended::AgainIn(TURN_OF_OTHERS));
+        }
         let patients = run.upkeep.data.mark_other_versions().await?;
         if patients > 0 {
             tracing::info!(patients, "what other versions of derivations have computed is computed again");
