@@ -75,10 +75,8 @@ async fn node_goes_on(health: &HealthDb) -> Vec<PatientId> {
     }
 
     let versions = health.other_versions_around_damage("news=2", None).await.expect("a list");
-    assert_eq!(
-        (versions.len(), versions.iter().filter(|(_, stored)| stored.is_err()).count()),
-        (PATIENTS, unread.len())
-    );
+    // PostgreSQL does not list who cannot be read.
+    assert_eq!(versions.iter().filter(|(_, stored)| stored.is_ok()).count(), PATIENTS - unread.len());
 
     let mut aside = Vec::new();
     let mut unread: Vec<PatientId> = unread.into_iter().map(|finding| finding.patient).collect();

@@ -31,6 +31,8 @@ impl Data {
                         };
                         marked.add(&patient, of_patient)?;
                     }
+                    // PostgreSQL does not list who cannot be read, so the list itself is the damage there.
+                    marked.damage.get_or_insert(error);
                     break;
                 }
                 patients => patients?,
