@@ -50,9 +50,11 @@ async fn node_goes_on(health: &HealthDb) -> Vec<PatientId> {
     assert_eq!(health.enter_node(&node, "first", NOW_MS).await.expect("entered"), 1);
     let beats = health.beats().await.expect("a list");
     assert_eq!(beats.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["next"]);
+    // On PostgreSQL it is another patient who waits longest.
+    let ready_ms = i64::from(!health.db.is_sqlite());
     for view in [health.look_for_work(&node).await, health.beat(&node).await] {
         let view = view.expect("a look that needs no patient").expect("it is entered");
-        assert_eq!((view.derivations_ms, view.nodes), (Some(0), 1));
+        assert_eq!((view.derivations_ms, view.nodes), (Some(ready_ms), 1));
     }
     health.end_late_leases(NOW_MS).await.expect("looked");
 
@@ -76,22 +78,34 @@ async fn node_goes_on(health: &HealthDb) -> Vec<PatientId> {
     // PostgreSQL does not list who cannot be read.
     assert_eq!(versions.iter().filter(|(_, stored)| stored.is_ok()).count(), PATIENTS - unread.len());
 
-    let failures = Failures { runs: 1, panics: 0 };
-    for finding in &unread {
-        let put_aside = Some("1".to_owned());
-        let error = finding.error.to_string();
-        let failure = JobFailure { failures, error, failed_ms: NOW_MS, retry_ms: NEVER_MS, put_aside };
-        health.note_unread_patient(&finding.patient, failure).await.expect("noted");
+    let mut aside = Vec::new();
+    let mut unread: Vec<PatientId> = unread.into_iter().map(|finding| finding.patient).collect();
+    while !unread.is_empty() {
+        for patient in &unread {
+            put_aside(health, patient).await;
+        }
+        aside.append(&mut unread);
+        let (claims, again) = health.claim_around_damage(&node, NOW_MS, LEASE_MS, PATIENTS).await.expect("claims");
+        // A row that becomes longer in a page next to the damaged one cannot be written either.
+        unread = again.into_iter().map(|finding| finding.patient).collect();
+        assert_eq!(claims.len() + unread.len() + aside.len(), PATIENTS, "each is asked for once");
+        for claim in claims {
+            health.hold_claim(claim, 0).await.expect("given back");
+        }
     }
-    let (claims, again) = health.claim_around_damage(&node, NOW_MS, LEASE_MS, PATIENTS).await.expect("claims");
-    assert_eq!((claims.len(), again.len()), (PATIENTS - unread.len(), 0), "each is asked for once");
-    for claim in claims {
-        health.hold_claim(claim, 0).await.expect("given back");
-    }
-    assert_eq!(health.take_jobs_up(None, NOW_MS).await.expect("an answer"), 0, "their rows cannot be read yet");
-    assert_eq!(health.jobs_put_aside().await.expect("a list").len(), unread.len());
+    assert!(aside.len() < PATIENTS / 2, "{}", aside.len());
+    let taken_up = health.take_jobs_up(None, NOW_MS).await.expect("an answer") as usize;
+    let left = health.jobs_put_aside().await.expect("a list");
+    assert!(!left.is_empty() && left.len() + taken_up == aside.len(), "{taken_up} of {}", aside.len());
     health.leave_node(&node, NOW_MS).await.expect("left");
-    unread.into_iter().map(|finding| finding.patient).collect()
+    left.iter().map(|job| PatientId::new(job.subject.as_str())).collect()
+}
+
+async fn put_aside(health: &HealthDb, patient: &PatientId) {
+    let failures = Failures { runs: 1, panics: 0 };
+    let (error, put_aside) = ("a page".to_owned(), Some("1".to_owned()));
+    let failure = JobFailure { failures, error, failed_ms: NOW_MS, retry_ms: NEVER_MS, put_aside };
+    health.note_unread_patient(patient, failure).await.expect("noted");
 }
 
 /// Once the page can be read, those who were put aside are claimed as everybody is.
