@@ -1,39 +1,46 @@
 //! Derivations around patients whose rows cannot be read.
 //!
 //! A statement that claims many patients, or ends the leases of many, fails as a whole where one of their rows lies in a page
-//! that cannot be read. Then each is asked for by itself. Who they are is read from the table of due marks, because everybody
-//! who can be claimed has one there, and because an index over patients leads back to the damaged page.
+//! that cannot be read. Then they are asked for by the index over their uuids, a list at a time, and one by one where a list
+//! meets the page. An index over what is due would lead back to the page, and what is due is not in another table alone.
+
+use std::collections::BTreeSet;
 
 use boxed_futures::boxed_futures;
 
 use super::around_damage::BY_INDEX;
 use super::claims::{Claim, ClaimRequest, claim_due_patient};
 use super::db::HealthDb;
-use super::jobs::{self, JobFailure};
+use super::jobs::{self, DERIVE_KIND, JobFailure};
 use super::verify::DamageFinding;
 use crate::engine::{Param, Tx};
 use crate::error::Result;
 use crate::ids::{NodeId, PatientId};
-use crate::texts::sql;
+use crate::readers::pair;
+use crate::texts::{LIST_LENGTH, list_of_64, sql, with_more};
 
 sql! {
-    /// Without those who were put aside: they would use up the limit, and who is among them because of a page is claimed as
-    /// everybody is once that can be read.
-    READY = "SELECT patient FROM due WHERE ready_ms <= $1
-        AND patient NOT IN (SELECT subject FROM job WHERE kind = 'derive' AND put_aside IS NOT NULL)
-        GROUP BY patient ORDER BY MIN(ready_ms), patient LIMIT $2";
-    MARKED = "SELECT patient FROM due GROUP BY patient ORDER BY patient";
+    /// The time goes with who is ready, so that those who wait longest are claimed first.
+    READY = concat!("SELECT uuid, derive_ready_ms FROM patient WHERE uuid IN (", list_of_64!(), ")
+        AND derive_ready_ms <= $65 AND fold_lease_until_ms <= $65");
+    /// The time is that of the lease, and not needed.
+    LATE = concat!("SELECT uuid, fold_lease_until_ms FROM patient WHERE uuid IN (", list_of_64!(), ")
+        AND fold_lease_until_ms <> $65 AND fold_node IS NOT NULL AND fold_node NOT IN (SELECT id FROM node)");
+    MARKED = "SELECT DISTINCT patient FROM due";
+    /// A step of the index for each patient, who have thousands of rows there.
+    MEASURED = "WITH RECURSIVE measured (patient) AS (SELECT MIN(patient) FROM tally UNION ALL
+        SELECT (SELECT MIN(t.patient) FROM tally t WHERE t.patient > measured.patient) FROM measured
+        WHERE measured.patient IS NOT NULL)
+        SELECT patient FROM measured WHERE patient IS NOT NULL";
     OTHER_VERSION = "SELECT derivations FROM patient WHERE uuid = $1 AND derivations <> $2";
-    IS_LATE = "SELECT COUNT(*) FROM patient WHERE uuid = $1 AND fold_node IS NOT NULL
-        AND fold_node NOT IN (SELECT id FROM node)";
     /// A row that somebody holds is left for the next look.
     FREE_LATE = "UPDATE patient SET fold_node = NULL, fold_lease_until_ms = 0 WHERE uuid IN
         (SELECT uuid FROM patient WHERE uuid = $1 AND fold_node IS NOT NULL AND fold_node NOT IN (SELECT id FROM node)
         /*postgres FOR UPDATE SKIP LOCKED postgres*/)";
 }
 
-/// Patients that one claim asks for. The engine waits for the answers, one after the other.
-const MOST_ASKED: i64 = 1_024;
+/// Patients that a statement found, each with a time, and those whose rows cannot be read.
+type FoundAround = (Vec<(PatientId, i64)>, Vec<DamageFinding>);
 
 #[boxed_futures]
 impl HealthDb {
@@ -46,10 +53,18 @@ impl HealthDb {
         lease_ms: i64,
         limit: usize,
     ) -> Result<(Vec<Claim>, Vec<DamageFinding>)> {
-        let ready = self.marked_patients(READY, &[now_ms, MOST_ASKED]).await?;
+        let (mut ready, unread) = self.found_around_damage(READY, now_ms).await?;
+        ready.sort_by_key(|(_, ready_ms)| *ready_ms);
         let request = ClaimRequest { node: node.clone(), now_ms, until_ms: now_ms.saturating_add(lease_ms) };
-        let (mut claims, mut unread) = (Vec::new(), Vec::new());
-        for patient in ready {
+        // Who was put aside has a name there already.
+        let aside = self.jobs_put_aside().await?;
+        let is_aside = |patient: &PatientId| {
+            aside.iter().any(|job| job.kind == DERIVE_KIND.name() && job.subject.as_str() == patient.as_str())
+        };
+        let mut unread: Vec<DamageFinding> = unread.into_iter().filter(|found| !is_aside(&found.patient)).collect();
+        ready.retain(|(patient, _)| !is_aside(patient));
+        let mut claims = Vec::new();
+        for (patient, _) in ready {
             if claims.len() == limit {
                 break;
             }
@@ -78,34 +93,23 @@ impl HealthDb {
     /// Ends late leases of patients one by one; answers how many. Leases of those who cannot be read stay: nobody can derive
     /// them either.
     pub(super) async fn end_late_leases_around_damage(&self) -> Result<u64> {
+        const NO_LEASE_MS: i64 = -1;
+        let (late, _) = self.found_around_damage(LATE, NO_LEASE_MS).await?;
         let mut ended = 0;
-        for patient in self.marked_patients(MARKED, &[]).await? {
-            match self.end_late_lease(&patient).await {
+        for (patient, _) in late {
+            let asked = patient.clone();
+            let free = async move |tx: &Tx<'_>| {
+                tx.query_opt(BY_INDEX, &[], |_| Ok(())).await?;
+                tx.execute(FREE_LATE, &[&asked]).await
+            };
+            match self.db.write_of(patient.as_str(), free).await {
                 Err(error) if error.is_damage() => {
-                    tracing::warn!(%patient, %error, "the lease of a patient whose row cannot be read was left");
+                    tracing::warn!(%patient, %error, "the lease of a patient whose row cannot be written was left");
                 }
                 lease => ended += lease?,
             }
         }
         Ok(ended)
-    }
-
-    async fn end_late_lease(&self, patient: &PatientId) -> Result<u64> {
-        let asked = patient.clone();
-        let is_late = async move |tx: &Tx<'_>| {
-            tx.query_opt(BY_INDEX, &[], |_| Ok(())).await?;
-            tx.query_opt(IS_LATE, &[&asked], |row| row.get::<i64>(0)).await
-        };
-        // Read before it is written, since a write keeps all others waiting and hardly any lease is late.
-        if self.db.read(is_late).await?.unwrap_or(0) == 0 {
-            return Ok(0);
-        }
-        let asked = patient.clone();
-        let free = async move |tx: &Tx<'_>| {
-            tx.query_opt(BY_INDEX, &[], |_| Ok(())).await?;
-            tx.execute(FREE_LATE, &[&asked]).await
-        };
-        self.db.write_of(patient.as_str(), free).await
     }
 
     /// Returns the patients behind another one whose derived values other versions of the derivations have computed, with
@@ -131,12 +135,59 @@ impl HealthDb {
         Ok(found)
     }
 
-    async fn marked_patients(&self, text: &'static str, params: &[i64]) -> Result<Vec<PatientId>> {
-        let params = params.to_vec();
+    /// Asks for all patients by a text that takes a list of them and a time.
+    async fn found_around_damage(&self, text: &'static str, time_ms: i64) -> Result<FoundAround> {
+        let (mut found, mut unread) = (Vec::new(), Vec::new());
+        for list in self.all_known_patients().await?.chunks(LIST_LENGTH) {
+            match self.found_in(text, list, time_ms).await {
+                Ok(of_list) => found.extend(of_list),
+                Err(error) if error.is_damage() => {
+                    for patient in list {
+                        match self.found_in(text, std::slice::from_ref(patient), time_ms).await {
+                            Ok(of_patient) => found.extend(of_patient),
+                            Err(error) if error.is_damage() => {
+                                unread.push(DamageFinding { patient: patient.clone(), error });
+                            }
+                            Err(error) => return Err(error),
+                        }
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok((found, unread))
+    }
+
+    /// Returns the patients who are listed, and those who are named where something can be due of them: PostgreSQL lists nobody
+    /// whose row it cannot read.
+    async fn all_known_patients(&self) -> Result<Vec<PatientId>> {
+        let mut known: BTreeSet<PatientId> = self.all_readable_patients("").await?.into_iter().collect();
+        for text in [MARKED, MEASURED] {
+            match self.db.read_single(async move |tx| tx.query(text, &[], |row| row.get(0)).await).await {
+                Err(error) if error.is_damage() => {
+                    tracing::warn!(%error, "some patients whose rows cannot be read stay without a name");
+                }
+                named => known.extend(named?),
+            }
+        }
+        Ok(known.into_iter().collect())
+    }
+
+    /// Asks for up to [`LIST_LENGTH`] patients.
+    async fn found_in(
+        &self,
+        text: &'static str,
+        patients: &[PatientId],
+        time_ms: i64,
+    ) -> Result<Vec<(PatientId, i64)>> {
+        let patients = patients.to_vec();
         let read = async move |tx: &Tx<'_>| {
-            let params: Vec<&dyn Param> = params.iter().map(|number| number as &dyn Param).collect();
-            tx.query(text, &params, |row| row.get(0)).await
+            tx.query_opt(BY_INDEX, &[], |_| Ok(())).await?;
+            // The last one again, up to the length of the list.
+            let padded = (0..LIST_LENGTH).map(|at| &patients[at.min(patients.len() - 1)] as &dyn Param);
+            let list: Vec<&dyn Param> = padded.collect();
+            tx.query(text, &with_more(&list, &[&time_ms]), pair).await
         };
-        self.db.read_single(read).await
+        self.db.read(read).await
     }
 }
