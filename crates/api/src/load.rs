@@ -266,7 +266,7 @@ mod tests {
     fn several_uploads_of_an_owner_leave_most_of_the_memory_to_others() {
         let all = 1024 * LARGE_PIECE;
         let memory = UploadMemory::new(all, all / 2);
-        let grow = |room: &Room| (0..).take_while(|_| room.take(LARGE_PIECE).is_ok()).count();
+        let grow = |room: &Room| (0..1024).take_while(|_| room.take(LARGE_PIECE).is_ok()).count();
         let slow: Vec<Room> = (0..8).map(|_| memory.enter(1, 0).expect("an account")).collect();
         for round in 0..200 {
             for (at, room) in slow.iter().enumerate() {

@@ -77,7 +77,13 @@ fn planted_faults_are_found_with_their_lines() {
         tokio::runtime::Builder::new_multi_thread();
     }";
     let random = "select! without biased;";
-    let expected = [(2, random), (3, random), (6, random), (7, "RandomState instead of runtime::Hashing"), (8, "a runtime of tokio instead of runtime::run")];
+    let expected = [
+        (2, random),
+        (3, random),
+        (6, random),
+        (7, "RandomState instead of runtime::Hashing"),
+        (8, "a runtime of tokio instead of runtime::run"),
+    ];
     assert_eq!(faults(source), expected);
 }
 

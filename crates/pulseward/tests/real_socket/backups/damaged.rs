@@ -166,7 +166,7 @@ async fn file_damaged_after_the_backup_costs_nothing_but_itself() {
     assert_eq!(output.status.code(), DONE_WITH_DAMAGE, "{}", said(&output));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["damaged"].as_array().unwrap().len(), 2, "{report}");
-    assert_eq!(archives(&to.data()), [PathBuf::new(); 0]);
+    assert_eq!(archives(&to.data()), Vec::<PathBuf>::new());
     drop(study.service);
 }
 
