@@ -111,11 +111,11 @@ impl DamagedObject {
     /// What goes on in spite of damage says this at its end: every object by name, as far as anybody reads on.
     pub fn list(damaged: &[DamagedObject]) -> String {
         let named = damaged.iter().take(NAMED_AT_MOST).map(|object| format!("{} ({})", object.path, object.fault));
-        let mut list = named.collect::<Vec<String>>().join(", ");
-        if let Some(more @ 1..) = damaged.len().checked_sub(NAMED_AT_MOST) {
-            list += &format!(" and {more} more");
+        let list = named.collect::<Vec<String>>().join(", ");
+        match damaged.len().checked_sub(NAMED_AT_MOST) {
+            Some(more @ 1..) => format!("{list} and {more} more"),
+            _ => list,
         }
-        list
     }
 }
 
