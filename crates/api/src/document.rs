@@ -128,8 +128,9 @@ mod tests {
     use runtime::HashSet;
     use vitals::registry::DataType;
 
-    /// Bytes of the document as it is served. One that states all of each operation has twice as many.
-    const LARGEST_BYTES: usize = 880_000;
+    /// Bytes of the document as it is served, with room for a twentieth more. One that states all of each operation has
+    /// twice as many. It grew by events, whose fields each have a meaning and an example.
+    const LARGEST_BYTES: usize = 950_000;
 
     /// Returns every operation with its path and method.
     fn operations(document: &Value) -> Vec<(String, Value)> {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 /// Name and description of each tag.
-const TAGS: [(&str, &str); 14] = [
+const TAGS: [(&str, &str); 15] = [
     ("studies", "Studies, their members and settings."),
     ("patients", "Patients of a study, and what is set for them."),
     ("bracelets", "The inventory of bracelets, and who wears which."),
@@ -11,6 +11,7 @@ const TAGS: [(&str, &str); 14] = [
     ("compliance", "Share of the expected data of a patient that has arrived."),
     ("exports", "Archives of raw data, sealed files and atrial-fibrillation records."),
     ("audit logs", "Actions, and the accounts that did them."),
+    ("events", "What happens in a study, as pages and as a stream."),
     ("logins", "Logins and tokens of both clouds."),
     ("users", "The caller's own account."),
     ("oauth", "Applications that patients grant access."),

@@ -64,6 +64,7 @@ pub(super) struct EventData {
     types: Option<Vec<String>>,
     /// What was stored of each type, of `sync.stored`; with `full=1`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = json!([{"type": "activity", "from": 1_763_600_000_000_i64, "to": 1_763_600_060_000_i64, "stored": 2, "replaced": 0}]))]
     rows: Option<Vec<StoredRows>>,
     /// Local day whose summary changed, YYYY-MM-DD, of `day.updated`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -119,18 +120,25 @@ pub(super) struct EventData {
 #[serde(default)]
 #[schema(as = EventSubScores)]
 pub(super) struct SubScores {
+    /// Of the respiration rate.
     #[schema(example = 0)]
     respiration_rate: Option<i64>,
+    /// Of the oxygen saturation.
     #[schema(example = 2)]
     spo2: Option<i64>,
+    /// Of the systolic blood pressure.
     #[schema(example = 0)]
     blood_pressure: Option<i64>,
+    /// Of the heart rate.
     #[schema(example = 1)]
     heart_rate: Option<i64>,
+    /// Of the temperature.
     #[schema(example = 0)]
     temperature: Option<i64>,
+    /// Of breathing additional oxygen.
     #[schema(example = 0)]
     oxygen: Option<i64>,
+    /// Of consciousness.
     #[schema(example = 0)]
     consciousness: Option<i64>,
 }

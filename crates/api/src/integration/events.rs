@@ -44,10 +44,9 @@ struct PageBody {
     more: bool,
 }
 
-/// Returns what has happened to the patients of a study, oldest first. Each event that was committed is there once, also
-/// where its transaction ended late.
+/// Returns what has happened to the patients of a study, oldest first, each event once.
 ///
-/// Give `next` as `after` to go on. Without `after` reading begins now, with `oldest` at the oldest event that is kept. With
+/// An event whose transaction ended late is not skipped. Give `next` as `after` to go on. Without `after` reading begins now, with `oldest` at the oldest event that is kept. With
 /// `wait` an answer without events is held back until there is one. A study reads the events of the time at which it held
 /// the patient. 410 says that events behind the cursor are not there any more, and from where to go on: after a restore
 /// from a backup (`cursor_of_another_store`), or because of their age (`cursor_expired`).

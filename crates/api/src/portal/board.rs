@@ -150,14 +150,19 @@ struct ScoreBody {
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(as = BoardScoreParts)]
 struct PartsBody {
+    /// Of the respiration rate.
     #[schema(example = 0)]
     respiration_rate: Option<u8>,
+    /// Of the oxygen saturation.
     #[schema(example = 2)]
     spo2: Option<u8>,
+    /// Of the systolic blood pressure.
     #[schema(example = 0)]
     blood_pressure: Option<u8>,
+    /// Of the heart rate.
     #[schema(example = 1)]
     heart_rate: Option<u8>,
+    /// Of the temperature.
     #[schema(example = 0)]
     temperature: Option<u8>,
 }

@@ -399,7 +399,7 @@ async fn a_live_sync_reads_only_its_own_windows() {
     memory.sync(&block.slice(rows - 1..rows), now_ms);
     memory.derive_due(now_ms).await;
     assert!(memory.rows_read.load(Ordering::Relaxed) <= 5);
-    assert_eq!(memory.latest.heart_rate.map(|timed| timed.timestamp_ms), Some(now_ms - MINUTE_MS));
+    assert_eq!(memory.latest.valid.heart_rate.map(|timed| timed.timestamp_ms), Some(now_ms - MINUTE_MS));
     memory.assert_same_as(&derived_at_once(&[block], now_ms).await, 0);
 }
 
