@@ -62,7 +62,7 @@ async fn node_goes_on(health: &HealthDb) -> Vec<PatientId> {
     assert!(claimed.is_err_and(|error| error.is_damage()), "the page is met by what claims many at once");
     let (claims, unread) =
         health.claim_around_damage(&node, NOW_MS, LEASE_MS, PATIENTS).await.expect("claims of the others");
-    assert!(!unread.is_empty() && unread.len() < PATIENTS / 2, "{unread:?}");
+    assert!(!unread.is_empty() && unread.len() < PATIENTS / 2, "{}", unread.len());
     assert_eq!(claims.len() + unread.len(), PATIENTS);
     assert!((0..HELD).all(|number| claims.iter().any(|claim| claim.patient == name(number))), "held by the dead node");
     for claim in claims {

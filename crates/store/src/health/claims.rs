@@ -48,9 +48,10 @@ sql! {
         RETURNING ", claim_columns!());
     CLAIM = concat!("UPDATE patient SET fold_token = fold_token + 1, fold_lease_until_ms = $2, fold_node = $4
         WHERE uuid = $1 AND fold_lease_until_ms <= $3 RETURNING ", claim_columns!());
-    /// Of one patient, where something is due; for when the rows of others cannot be read.
+    /// Of one patient, where something is due; for when the rows of others cannot be read. The function keeps
+    /// PostgreSQL from the index over that time, which leads to those rows.
     CLAIM_IF_DUE = concat!("UPDATE patient SET fold_token = fold_token + 1, fold_lease_until_ms = $2, fold_node = $4
-        WHERE uuid = $1 AND derive_ready_ms <= $3 AND fold_lease_until_ms <= $3 RETURNING ", claim_columns!());
+        WHERE uuid = $1 AND COALESCE(derive_ready_ms, 9223372036854775807) <= $3 AND fold_lease_until_ms <= $3 RETURNING ", claim_columns!());
     FIND_PATIENTS = "SELECT uuid FROM patient WHERE uuid > $1 ORDER BY uuid LIMIT $2";
     FIND_ARRIVALS = "SELECT arrivals FROM patient WHERE uuid = $1";
     FIND_FIRST_AND_LAST = concat!("SELECT ", extent_columns!(), " FROM tally WHERE patient = $1 GROUP BY data_type");

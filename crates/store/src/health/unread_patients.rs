@@ -20,9 +20,10 @@ use crate::readers::pair;
 use crate::texts::{LIST_LENGTH, list_of_64, sql, with_more};
 
 sql! {
-    /// The time goes with who is ready, so that those who wait longest are claimed first.
+    /// The time goes with who is ready, so that those who wait longest are claimed first. The function keeps
+    /// PostgreSQL from the index over that time, which leads to the rows of everybody.
     READY = concat!("SELECT uuid, derive_ready_ms FROM patient WHERE uuid IN (", list_of_64!(), ")
-        AND derive_ready_ms <= $65 AND fold_lease_until_ms <= $65");
+        AND COALESCE(derive_ready_ms, 9223372036854775807) <= $65 AND fold_lease_until_ms <= $65");
     /// The time is that of the lease, and not needed.
     LATE = concat!("SELECT uuid, fold_lease_until_ms FROM patient WHERE uuid IN (", list_of_64!(), ")
         AND fold_lease_until_ms <> $65 AND fold_node IS NOT NULL AND fold_node NOT IN (SELECT id FROM node)");

@@ -297,7 +297,9 @@ async fn file_without_its_event_keeps_no_other_from_its_own() {
     let sealed = Sealed::begin().await;
     let study = &sealed.study;
     let files = two_files(&sealed).await;
-    files.iter().for_each(|file| flip(file));
+    for file in &files {
+        flip(file);
+    }
     study.drain(&["scrub"]).await;
     for _ in 0..2 {
         study.service.platform.core.health().plan_failure("damage.announce", store::FailureMoment::BeforeItBegins);
