@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, HeaderName};
 use platform::{Platform, PlatformError};
 use store::GroupCode;
 
-use crate::portal::Credential;
+use crate::portal::caller::Credential;
 
 /// Silence after which a comment is sent, so that proxies keep the connection.
 pub(crate) const COMMENT_EVERY: Duration = Duration::from_secs(15);

@@ -2,7 +2,7 @@
 
 mod account;
 mod board;
-mod caller;
+pub(crate) mod caller;
 mod clients;
 mod compliance;
 pub(crate) mod cookie;
@@ -18,7 +18,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::state::ApiState;
 
-pub(crate) use caller::{Credential, StreamCall, researcher_of_cookie};
+pub(crate) use caller::{StreamCall, researcher_of_cookie};
 
 /// Returns the routes.
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {

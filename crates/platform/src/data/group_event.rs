@@ -4,7 +4,7 @@ use runtime::HashMap;
 use serde_json::{Value, json};
 use store::{EventType, GroupCode, PatientId, StudyAttachment};
 
-use super::events::{Log, PlacedEvent, Places};
+use super::log_page::{Log, PlacedEvent, Places};
 
 /// An event of a patient that a study held at its time.
 #[derive(Clone, Debug, PartialEq)]

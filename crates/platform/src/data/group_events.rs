@@ -7,8 +7,8 @@ use runtime::HashMap;
 use store::events::Cursor;
 use store::{EventType, GroupCode, PatientId, StudyAttachment};
 
-use super::events::{LogPage, LostCursor, PlacedEvent, is_shown};
 use super::group_event::{GroupEvent, studies_of};
+use super::log_page::{LogPage, LostCursor, PlacedEvent, is_shown};
 use crate::core::access::Researcher;
 use crate::core::error::{PlatformError, Result};
 use crate::data::Data;

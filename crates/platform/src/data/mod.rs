@@ -14,6 +14,7 @@ pub(crate) mod lake;
 mod lake_listings;
 pub(crate) mod latest;
 pub(crate) mod live;
+pub(crate) mod log_page;
 pub(crate) mod movement;
 pub(crate) mod patient_rows;
 pub mod portal;

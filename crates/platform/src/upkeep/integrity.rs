@@ -179,6 +179,43 @@ impl Upkeep {
         Ok(bytes)
     }
 
+    /// Reads a sealed file and notes whether it is what was written; brings it back where there are copies. Whether it is
+    /// sound.
+    pub(crate) async fn check_file(&self, row: &SegmentRow) -> Result<Option<ObjectFault>> {
+        let (health, path) = (self.core.health(), &row.object.path);
+        let fault = match health.verify_sealed_file(row).await {
+            Ok(()) => {
+                health.clear_damage(path, self.core.now_ms()).await?;
+                return Ok(None);
+            }
+            Err(error) if error.is_damage() => self.fault_of(path).await,
+            // Others can be read, so it is this file: a disk that fails where it lies, or something that is no file.
+            Err(error) if self.core.objects().can_be_read().await => {
+                tracing::error!(path, %error, "a sealed file gives an error");
+                ObjectFault::Damaged
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if health.segment_at(path).await?.is_none() {
+            // Sealed again since it was listed, and deleted.
+            return Ok(None);
+        }
+        if health.note_damage(path, fault).await? {
+            tracing::error!(path, %fault, "a sealed file cannot be read");
+        }
+        // Before it is brought back: the patient's log has both, or neither.
+        if let Err(error) = health.announce_damage(self.core.now_ms()).await {
+            // An event that is missing keeps no file from being looked at.
+            tracing::warn!(%error, "damaged files could not be announced");
+        }
+        Ok((!self.is_brought_back(path).await).then_some(fault))
+    }
+
+    async fn fault_of(&self, path: &str) -> ObjectFault {
+        let is_missing = matches!(self.core.objects().size(path).await, Ok(None));
+        if is_missing { ObjectFault::Missing } else { ObjectFault::Damaged }
+    }
+
     /// Brings a damaged file back where copies are configured. Whether it is whole now.
     pub(crate) async fn is_brought_back(&self, path: &str) -> bool {
         let Some(ObjectCopies(copies)) = &self.core.settings().object_copies else { return false };

@@ -13,8 +13,7 @@ use super::verify::{DamageFinding, Walk, WalkPart, WalkPosition};
 use crate::engine::Tx;
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
-use crate::segment::UnsealedPeriod;
-use crate::segment::catalog::{SegmentRow, next_unsealed, segments_of};
+use crate::segment::catalog::{SegmentRow, UnsealedPeriod, next_unsealed, segments_of};
 use crate::texts::sql;
 
 /// PostgreSQL reads a small table whole, with the page that cannot be read, unless it is kept from it.
@@ -66,9 +65,18 @@ impl HealthDb {
         Ok((rows, findings))
     }
 
+    /// Periods that had ended at a time and have chunks, oldest first, at most `limit`; of each patient and type
+    /// only the oldest. A period that was sealed before is among them when later data have come for it.
+    pub async fn unsealed_periods(&self, ended_by_us: i64, limit: i64) -> Result<Vec<UnsealedPeriod>> {
+        match self.unsealed_at_once(ended_by_us, limit).await {
+            Err(error) if error.is_damage() => self.unsealed_around_damage(ended_by_us, limit).await,
+            found => found,
+        }
+    }
+
     /// Returns up to `limit` periods that had ended at a time and have chunks, where the list of chunks cannot be read as a
     /// whole: of each patient and type the oldest. What of them cannot be read is left out, and no reason to seal nothing.
-    pub(crate) async fn unsealed_around_damage(&self, ended_by_us: i64, limit: i64) -> Result<Vec<UnsealedPeriod>> {
+    async fn unsealed_around_damage(&self, ended_by_us: i64, limit: i64) -> Result<Vec<UnsealedPeriod>> {
         let mut periods = Vec::new();
         for patient in self.all_readable_patients("").await? {
             periods.extend(self.unsealed_by_index(&patient, ended_by_us).await?);

@@ -247,9 +247,9 @@ impl HealthDb {
         self.db.write(async move |tx| tx.execute(FORGET_DEAD, &[&path]).await.map(|_| ())).await
     }
 
-    /// Periods that had ended at a time and have chunks, oldest first, at most `limit`; of each patient and type
-    /// only the oldest. A period that was sealed before is among them when later data have come for it.
-    pub async fn unsealed_periods(&self, ended_by_us: i64, limit: i64) -> Result<Vec<UnsealedPeriod>> {
+    /// Periods that had ended at a time and have chunks, oldest first, at most `limit`; of each patient and type only the
+    /// oldest. An error when any of the list of chunks is damaged.
+    pub(crate) async fn unsealed_at_once(&self, ended_by_us: i64, limit: i64) -> Result<Vec<UnsealedPeriod>> {
         let daily = types_sealed_by_the_day();
         // One type of each kind of period represents all of it.
         let day_us = SealedPeriod::of(DataType::Ppg2, ended_by_us).start_us;
@@ -262,10 +262,7 @@ impl HealthDb {
             data_type,
             period: SealedPeriod::of(data_type, first_us),
         };
-        match self.db.with_deadlines_of(Work::Scan).read(read).await {
-            Err(error) if error.is_damage() => self.unsealed_around_damage(ended_by_us, limit).await,
-            found => Ok(found?.into_iter().map(unsealed).collect()),
-        }
+        Ok(self.db.with_deadlines_of(Work::Scan).read(read).await?.into_iter().map(unsealed).collect())
     }
 }
 

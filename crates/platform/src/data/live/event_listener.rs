@@ -14,9 +14,9 @@ use super::listening::{Heard, Listening};
 use crate::core::access::Researcher;
 use crate::core::error::Result;
 use crate::data::Data;
-use crate::data::events::Places;
 use crate::data::group_event::GroupEvent;
 use crate::data::group_events::{EventsFrom, EventsPage, EventsQuery};
+use crate::data::log_page::Places;
 
 /// A listener of a study's events, which hears of each once, those of a patient in their order.
 pub struct EventListener {

@@ -14,9 +14,9 @@ use store::events::Cursor;
 use super::listeners::Published;
 use crate::core::error::Result;
 use crate::data::Data;
-use crate::data::events::{LogPage, Places, is_shown};
 use crate::data::group_event::{GroupEvent, studies_of};
-use crate::data::portal::BoardEvent;
+use crate::data::log_page::{LogPage, Places, is_shown};
+use crate::data::portal::board_event::BoardEvent;
 use crate::data::portal::changes::{Changes, rows_of};
 
 /// Interval at which the logs are read when nothing wakes the task.

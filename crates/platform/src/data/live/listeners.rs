@@ -10,9 +10,9 @@ use store::events::Cursor;
 use tokio::sync::{broadcast, watch};
 
 use super::listening::Listening;
-use crate::data::events::Places;
 use crate::data::group_event::GroupEvent;
-use crate::data::portal::BoardEvent;
+use crate::data::log_page::Places;
+use crate::data::portal::board_event::BoardEvent;
 
 /// What waits at most for a listener that is slow.
 pub(crate) const KEPT: usize = 2048;
@@ -153,7 +153,7 @@ mod tests {
 
     use super::*;
     use crate::data::live::listening::Heard;
-    use crate::data::portal::BoardRow;
+    use crate::data::portal::board_row::BoardRow;
 
     fn cursor(position: i64) -> Cursor {
         let log = LogCursor { epoch: "e".to_owned(), place: Place { position, offset: 0 } };

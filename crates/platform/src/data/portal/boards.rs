@@ -10,7 +10,7 @@ use super::changes;
 use crate::core::access::Researcher;
 use crate::core::error::Result;
 use crate::data::Data;
-use crate::data::live::follow;
+use crate::data::live::follower::follow;
 use crate::data::live::listening::{Heard, Listening};
 
 /// A listener of a board.

@@ -2,8 +2,8 @@
 //! heat maps of compliance.
 
 mod board;
-mod board_event;
-mod board_row;
+pub(crate) mod board_event;
+pub(crate) mod board_row;
 mod boards;
 pub(crate) mod changes;
 mod gaps;
