@@ -87,7 +87,7 @@ fn services() -> Vec<(String, String)> {
 }
 
 /// Returns the sources that do something.
-fn users<'a>(services: &'a [(String, String)], does: impl Fn(&str) -> bool) -> Vec<&'a str> {
+fn users(services: &[(String, String)], does: impl Fn(&str) -> bool) -> Vec<&str> {
     let mut users: Vec<&str> = services.iter().filter(|(_, text)| does(text)).map(|(name, _)| name.as_str()).collect();
     users.sort_unstable();
     users

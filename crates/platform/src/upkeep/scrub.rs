@@ -7,8 +7,8 @@ use boxed_futures::boxed_futures;
 use runtime::Instant;
 use store::segment::SegmentRow;
 use store::{
-    DamageFinding, DamagedPage, DamagedRows, ObjectFault, PagesPart, ScrubFinding, ScrubStage, ScrubState, StoreError,
-    Walk, WalkPart, WalkPosition,
+    DamageFinding, DamagedPage, DamagedRows, PagesPart, ScrubFinding, ScrubStage, ScrubState, StoreError, Walk,
+    WalkPart, WalkPosition,
 };
 
 use crate::core::error::{PlatformError, Result};

@@ -98,7 +98,9 @@ async fn behind_oldest(tx: &Tx<'_>, before_ms: i64, limit: i64) -> Result<Option
     // All are of one transaction, which has more of them than are looked at. They go together or not at all: a position is
     // what a cursor begins at, and without this nothing would ever go again.
     let is_kept = number(tx, NEWEST_AT, &[&last]).await?.is_some_and(|newest_ms| newest_ms >= before_ms);
-    if is_kept { Ok(Some(last)) } else { number(tx, NEXT_POSITION, &[&last]).await }
+    let next = if is_kept { None } else { number(tx, NEXT_POSITION, &[&last]).await? };
+    // Without a next one what lies below goes all the same: messages that were delivered since.
+    Ok(next.or(Some(last)))
 }
 
 async fn number(tx: &Tx<'_>, text: &'static str, params: &[&dyn crate::engine::Param]) -> Result<Option<i64>> {
