@@ -29,11 +29,13 @@ const CALLERS: [(&str, &[&str]); 4] = [
 const READS: [&str; 6] =
     ["alarms(", "devices(", "devices_of_patients(", "latest_of_patients(", "newest_news(", "patient_settings("];
 
+/// Tests that run their part over a whole process.
+const WHOLE_SERVICE: [&str; 2] = ["jobs/tests.rs", "derivations/event_tests.rs"];
+
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let below = entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] });
-    // The engine's own tests run it over a whole process.
-    below.filter(|path| !path.ends_with("jobs/tests.rs")).collect()
+    below.filter(|path| !WHOLE_SERVICE.iter().any(|tests| path.ends_with(tests))).collect()
 }
 
 /// Returns the folders that a source names and that are listed after its own. What the crate exports again may be of any

@@ -25,7 +25,7 @@ use super::values::Values;
 
 mod recordings;
 
-use recordings::{HOUR_MS, MINUTE_MS, START_MS, end_ms, recording, signals, sparse, spoiled, syncs};
+use recordings::{HOUR_MS, MINUTE_MS, START_MS, end_ms, recording, signals, sparse, spoiled, syncs, whole_night};
 
 /// When the patient is set to breathe oxygen, on the second scale.
 const OXYGEN_MS: i64 = START_MS + 30 * HOUR_MS;
@@ -252,6 +252,9 @@ async fn any_order_of_syncs_and_derivations_gives_the_same() {
         let sessions = random.random_range(1..9);
         let mut recording = recording(&mut random, sessions);
         recording.extend(signals(&mut random));
+        if seed % 10 == 0 {
+            recording.extend(whole_night(end_ms(&recording)));
+        }
         let now_ms = end_ms(&recording) + HOUR_MS;
         let expected = derived_at_once(&recording, now_ms).await;
         assert!(expected.derived.of(Output::Slots).next().is_some());

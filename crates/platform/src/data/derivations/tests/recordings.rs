@@ -249,3 +249,22 @@ pub(super) fn sparse(days: i64, column: &str, value: i32) -> Block {
     block.columns[DataType::Activity.column_index(column).unwrap()] = Cells::Constant(value);
     block
 }
+
+/// A night that is slept through, in the evening behind a time: stages and pulse without a gap, which random rows hardly give.
+pub(super) fn whole_night(behind_ms: i64) -> Vec<Block> {
+    let begin_ms = (behind_ms / (24 * HOUR_MS) + 1) * 24 * HOUR_MS + 21 * HOUR_MS;
+    let rows_of = |data_type: DataType, step_ms: i64, values: &[(&str, i32)]| {
+        let mut block = Block::empty(data_type, Channel::default());
+        block.times_us = (0..7 * HOUR_MS / step_ms).map(|at| (begin_ms + at * step_ms) * 1000).collect();
+        block.zones = ZoneRuns::constant("Europe/Zurich".into(), block.rows());
+        for (name, value) in values {
+            let column = data_type.column_index(name).unwrap();
+            block.columns[column] = Cells::Values(vec![*value; block.rows()]);
+        }
+        block
+    };
+    vec![
+        rows_of(DataType::Sleep, 30_000, &[("sleep_state", 1), ("quality", 4)]),
+        rows_of(DataType::Activity, MINUTE_MS, &[("bpm", 55), ("bpm_q", 4), ("wearing", 4)]),
+    ]
+}
