@@ -7,6 +7,8 @@ mod common;
 mod faults;
 #[path = "refusals/readiness.rs"]
 mod readiness;
+#[path = "refusals/taken_away.rs"]
+mod taken_away;
 #[path = "refusals/unknown.rs"]
 mod unknown;
 

@@ -74,12 +74,7 @@ async fn list(
     let (types, detail) = both(types(&parameters), detail(&parameters))?;
     let query = EventsQuery { from: from(parameters.one("after")), limit: limit as usize, types };
     // One who waits takes the place of a stream meanwhile: those who wait may not shut out the requests of apps.
-    let _place = if wait_s == 0 {
-        None
-    } else {
-        let place = owner.map_or_else(|| state.streams.enter(), |owner| state.streams.enter_as(owner));
-        Some(place.ok_or(NoRoom::JustNow)?)
-    };
+    let _place = if wait_s > 0 { Some(state.streams.enter_for(owner).ok_or(NoRoom::JustNow)?) } else { None };
     let data = &state.platform.data;
     let page = data.await_events(&researcher, &group_code, query, Duration::from_secs(wait_s)).await?;
     Ok(Json(body(&state, &group_code, &page, detail)))

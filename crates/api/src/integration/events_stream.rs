@@ -63,8 +63,7 @@ async fn stream(
     let (types, detail) = both(types(&parameters), detail(&parameters))?;
     // What a client has seen last says more than the address with which it began.
     let from = from(last_event_id(&headers).or_else(|| parameters.one("after")));
-    let place = owner.map_or_else(|| state.streams.enter(), |owner| state.streams.enter_as(owner));
-    let place = place.ok_or(NoRoom::JustNow)?;
+    let place = state.streams.enter_for(owner).ok_or(NoRoom::JustNow)?;
     let query = EventsQuery { from, limit: MOST_EVENTS, types };
     let listener = state.platform.data.listen_to_events(&researcher, &group_code, query).await?;
     let study = StudyStream { platform: state.platform.clone(), credential, code: group_code };

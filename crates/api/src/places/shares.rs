@@ -81,6 +81,11 @@ impl SharedPlaces {
         Some(self.enter()?.of(share))
     }
 
+    /// Returns a place for a caller, who may be an owner.
+    pub(crate) fn enter_for(&self, owner: Option<u64>) -> Option<Permit> {
+        owner.map_or_else(|| self.enter(), |owner| self.enter_as(owner))
+    }
+
     /// Places that are free.
     pub(crate) fn free(&self) -> usize {
         self.all.available_permits()

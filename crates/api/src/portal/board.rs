@@ -315,8 +315,7 @@ async fn events(
     headers: HeaderMap,
 ) -> Result<Response> {
     // Refused and not queued: a page that waits for its stream shows an old board as if it were new.
-    let place = owner.map_or_else(|| state.streams.enter(), |owner| state.streams.enter_as(owner));
-    let place = place.ok_or(NoRoom::JustNow)?;
+    let place = state.streams.enter_for(owner).ok_or(NoRoom::JustNow)?;
     let listener = state.platform.data.listen_to_board(&researcher, &code, last_event_id(&headers)).await?;
     let stream = events_of(StudyStream { platform: state.platform.clone(), credential, code }, listener);
     let stream = stream.map(move |event| {

@@ -6,6 +6,9 @@ use super::log_page::{LogPage, LostCursor};
 use crate::core::error::Result;
 use crate::data::Data;
 
+/// Events of each database that are read at once.
+const AT_ONCE: usize = 1000;
+
 impl Data {
     /// Cursor behind everything that can be read now.
     pub(crate) async fn end_of_events(&self) -> Result<Cursor> {
@@ -21,15 +24,11 @@ impl Data {
         Ok(Cursor { users, health })
     }
 
-    /// Events behind a cursor, at most `limit` of each database, with those that no client is shown.
-    pub(crate) async fn events_after(
-        &self,
-        cursor: &Cursor,
-        limit: usize,
-    ) -> Result<std::result::Result<LogPage, LostCursor>> {
+    /// Events behind a cursor, at most [`AT_ONCE`] of each database, with those that no client is shown.
+    pub(crate) async fn events_after(&self, cursor: &Cursor) -> Result<std::result::Result<LogPage, LostCursor>> {
         let (users, health) = (self.core.users().events(), self.core.health().events());
-        let users = users.read_all_after(&cursor.users, limit);
-        let health = health.read_all_after(&cursor.health, limit);
+        let users = users.read_after(&cursor.users, AT_ONCE);
+        let health = health.read_after(&cursor.health, AT_ONCE);
         Ok(match futures::try_join!(users, health)? {
             (Followed::Page(users), Followed::Page(health)) => Ok(LogPage { before: cursor.clone(), users, health }),
             // Of two reasons the one that reading from the oldest event does not mend.

@@ -13,8 +13,6 @@ use crate::core::access::Researcher;
 use crate::core::error::{PlatformError, Result};
 use crate::data::Data;
 
-/// Events of each database that are read at once.
-const READ_AT_ONCE: usize = 1000;
 /// Events that are looked through for one answer. A study whose patients are few among many gets a short page and reads on.
 const MOST_LOOKED_THROUGH: usize = 10_000;
 /// The most events that one answer can have.
@@ -96,7 +94,7 @@ impl Data {
     ) -> Result<EventsPage> {
         let (mut events, mut cursor, mut looked_through) = (Vec::new(), begin, 0);
         loop {
-            let page = match self.events_after(&cursor, READ_AT_ONCE).await? {
+            let page = match self.events_after(&cursor).await? {
                 Ok(page) => page,
                 Err(lost) => return Err(self.gone(lost).await?),
             };

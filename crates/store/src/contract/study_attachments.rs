@@ -7,6 +7,7 @@ use crate::{EffectiveSettings, GroupCode, HealthChange, HealthMessage, PatientEr
 
 on_both_engines! {
     times_in_studies_are_kept_when_a_patient_leaves_and_go_with_the_patient
+    study_that_is_deleted_takes_the_times_in_it_along
 }
 
 async fn times_of(stores: &Stores, names: &[&str]) -> Vec<(String, String, i64, Option<i64>)> {
@@ -51,4 +52,18 @@ async fn times_in_studies_are_kept_when_a_patient_leaves_and_go_with_the_patient
         .await
         .expect("erased");
     assert_eq!(times_of(&stores, &["grace"]).await, []);
+}
+
+async fn study_that_is_deleted_takes_the_times_in_it_along(stores: Stores) {
+    with_ada_in(&stores, &["AAAAA", "BBBBB"]).await;
+    let (users, grace) = (&stores.users, PatientId::new("uuid-grace"));
+    let (first, second) = (GroupCode::new("AAAAA"), GroupCode::new("BBBBB"));
+    users.add_patient(patient("grace"), &first, message("i1", 0), no_settings()).await.expect("a patient");
+    users.attach_patient(&second, &grace, no_settings(), audit(Vec::new(), 5)).await.expect("an answer");
+    users.detach_patient(&first, &grace, no_settings(), message("i2", 0)).await.expect("an answer");
+    assert_eq!(times_of(&stores, &["grace"]).await.len(), 2);
+    // Its code can be given to another study, which is to learn nothing of this one.
+    users.delete_group(&first, audit(Vec::new(), 6)).await.expect("deleted");
+    let left: Vec<String> = times_of(&stores, &["grace"]).await.into_iter().map(|(_, code, ..)| code).collect();
+    assert_eq!(left, ["BBBBB"]);
 }

@@ -48,15 +48,6 @@ pub struct EventPage {
     pub waits: bool,
 }
 
-/// Reader of a log, by which internal events are shown or left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reader {
-    /// A client of the interface.
-    Client,
-    /// The service itself, which also follows repeated syncs and latest values.
-    Service,
-}
-
 /// Result of reading from a cursor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Followed {
@@ -119,20 +110,11 @@ impl EventLog {
         EventLog { db, delete }
     }
 
-    /// Reads at most `limit` events behind a cursor, for a client. A reader that goes on with the answer's cursor sees
-    /// every event once, those of one patient in their order.
+    /// Reads at most `limit` events behind a cursor. A reader that goes on with the answer's cursor sees every event once,
+    /// those of one patient in their order. [`EventType::SHOWN`] says which of them clients are shown.
     pub async fn read_after(&self, cursor: &LogCursor, limit: usize) -> Result<Followed> {
-        self.follow(cursor, limit, Reader::Client).await
-    }
-
-    /// Does the same for the service itself, with the types that clients are not shown.
-    pub async fn read_all_after(&self, cursor: &LogCursor, limit: usize) -> Result<Followed> {
-        self.follow(cursor, limit, Reader::Service).await
-    }
-
-    async fn follow(&self, cursor: &LogCursor, limit: usize, reader: Reader) -> Result<Followed> {
         let cursor = cursor.clone();
-        self.db.read(async move |tx| read_after(tx, &cursor, limit, reader).await).await
+        self.db.read(async move |tx| read_after(tx, &cursor, limit).await).await
     }
 
     /// Returns the events of one patient behind a number, at most `limit`. Every committed event is seen at once.
@@ -176,7 +158,7 @@ async fn extent(tx: &Tx<'_>) -> Result<Extent> {
     tx.query_opt(EPOCH, &[], read_extent).await?.ok_or_else(|| StoreError::Damaged("the store has no epoch".to_owned()))
 }
 
-async fn read_after(tx: &Tx<'_>, cursor: &LogCursor, limit: usize, reader: Reader) -> Result<Followed> {
+async fn read_after(tx: &Tx<'_>, cursor: &LogCursor, limit: usize) -> Result<Followed> {
     let Place { position, offset } = cursor.place;
     // One more than asked for shows whether the last one's position has further rows.
     let rows = i64::try_from(limit.max(1)).unwrap_or(i64::MAX - 1) + 1;
@@ -193,9 +175,7 @@ async fn read_after(tx: &Tx<'_>, cursor: &LogCursor, limit: usize, reader: Reade
     let more = found.len() as i64 == rows;
     let behind = if more { found.pop().map(|(_, position)| position) } else { None };
     let next = place_events(&mut found, cursor.place, behind);
-    let is_internal = |event: &Event| matches!(event.event_type, EventType::SyncRepeated | EventType::LatestChanged);
-    let is_shown = |event: &Event| reader == Reader::Service || !is_internal(event);
-    let events = found.into_iter().map(|(event, _)| event).filter(is_shown).collect();
+    let events = found.into_iter().map(|(event, _)| event).collect();
     let next = LogCursor { epoch: extent.epoch, place: next };
     Ok(Followed::Page(EventPage { events, next, more, waits: extent.waits }))
 }

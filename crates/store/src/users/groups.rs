@@ -58,6 +58,8 @@ sql! {
         WHERE code = $1 RETURNING ", group_columns!());
     ANY_PATIENT = "SELECT patient FROM group_patient WHERE group_code = $1 LIMIT 1";
     REMOVE_MEMBERS = "DELETE FROM membership WHERE group_code = $1";
+    /// A code can be given again, and the new study must not read events of the old one's patients.
+    FORGET_PATIENTS = "DELETE FROM past_attachment WHERE group_code = $1";
     REMOVE = "DELETE FROM study_group WHERE code = $1";
 }
 
@@ -125,6 +127,7 @@ impl UsersDb {
                 }
                 group_settings::forget(tx, &code).await?;
                 tx.put(REMOVE_MEMBERS, &[&code]).await?;
+                tx.execute(FORGET_PATIENTS, &[&code]).await?;
                 tx.put(REMOVE, &[&code]).await?;
                 audit.append(tx).await?;
                 Ok(GroupDeletion::Deleted)

@@ -23,8 +23,6 @@ use crate::data::portal::changes::{Changes, rows_of};
 const POLL: Duration = Duration::from_millis(500);
 /// Changes within this time after a read wait for the next one, so that many syncs are one read.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Events of each database that are read at once.
-const EVENTS_AT_ONCE: usize = 1000;
 
 /// Publishes what happens to those on this node who listen, until nobody does or the node stops.
 pub(crate) async fn follow(data: Data) {
@@ -68,7 +66,7 @@ impl Drop for EndAllOnPanic<'_> {
 async fn publish(data: &Data, mut published: Cursor) -> Result<bool> {
     let listeners = &data.listeners;
     loop {
-        let Ok(page) = data.events_after(&published, EVENTS_AT_ONCE).await? else {
+        let Ok(page) = data.events_after(&published).await? else {
             // Older than the events that are kept: what was missed cannot be known, so boards are read again.
             let end = data.end_of_events().await?;
             listeners.publish(end, |_| vec![BoardEvent::Reload], |_| Some(Published::Gap));

@@ -13,8 +13,6 @@ use crate::core::error::Result;
 use crate::data::Data;
 use crate::data::patient_rows::ROWS_AT_ONCE;
 
-/// Events of each database that are read at once.
-const EVENTS_AT_ONCE: usize = 1000;
 /// Events that are looked through for a listener that comes back; behind more of them, reading the board is cheaper.
 const MOST_MISSED: usize = 10_000;
 
@@ -25,7 +23,7 @@ pub(super) async fn missed(data: &Data, group_code: &GroupCode, last_seen: &str)
     let mut missed = Changes::default();
     let (mut place, mut count) = (last_seen.clone(), 0);
     loop {
-        let Ok(page) = data.events_after(&place, EVENTS_AT_ONCE).await? else { return Ok(reload()) };
+        let Ok(page) = data.events_after(&place).await? else { return Ok(reload()) };
         count += page.events().count();
         missed.add(page.events());
         // Looked at page by page: a cursor of last month must not be followed to its end first.

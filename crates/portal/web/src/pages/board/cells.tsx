@@ -35,18 +35,29 @@ interface VitalProps {
   at: number | null;
   limitMs?: number;
   nowMs: number;
+  /** What the label is followed by where there is room. */
+  unit?: string;
+  /** Points in the score; what does not count has none. */
+  points?: number | null | undefined;
 }
 
 /** A value and its age. */
-export function Vital({ row, label, kind, text, at, limitMs = OUTDATED_MS.vital, nowMs }: VitalProps) {
-  const outdated = at !== null && nowMs - at > limitMs;
+export function Vital(props: VitalProps) {
+  const { row, label, kind, text, at, limitMs = OUTDATED_MS.vital, nowMs, unit, points } = props;
+  const classes = ["cell vital", kind, points && `points-${points}`, at !== null && nowMs - at > limitMs && "outdated"];
   return (
-    <div role="cell" class={`cell vital ${kind}${outdated ? " outdated" : ""}`} data-cell data-label={label}>
+    <div role="cell" class={classes.filter(Boolean).join(" ")} data-cell data-label={label} data-unit={unit}>
       {text === null || at === null ? (
         <Missing row={row} none="none" />
       ) : (
         <>
           <span class="value">{text}</span>
+          {/* The number carries what the colour repeats. */}
+          {!!points && (
+            <span class="points" title={`scores ${points} in NEWS2`}>
+              +{points}
+            </span>
+          )}
           <Age at={at} limitMs={limitMs} nowMs={nowMs} />
         </>
       )}
@@ -55,7 +66,7 @@ export function Vital({ row, label, kind, text, at, limitMs = OUTDATED_MS.vital,
 }
 
 /** `124/78`; a half that is missing is a dash. */
-export function PressureCell({ row, nowMs }: { row: Row; nowMs: number }) {
+export function PressureCell({ row, nowMs, ...more }: Pick<VitalProps, "row" | "nowMs" | "unit" | "points">) {
   const pressure = row.blood_pressure;
   const half = (value: number | null) => (value === null ? "–" : Math.round(value));
   return (
@@ -67,6 +78,7 @@ export function PressureCell({ row, nowMs }: { row: Row; nowMs: number }) {
       text={pressure && `${half(pressure.systolic)}/${half(pressure.diastolic)}`}
       at={pressure?.timestamp ?? null}
       limitMs={OUTDATED_MS.blood_pressure}
+      {...more}
     />
   );
 }

@@ -9,7 +9,7 @@ import { setQuery } from "../../router";
 import { tickAges } from "./age";
 import { DataAge, LineSign } from "./line_sign";
 import type { LineState } from "./live";
-import { arranged, isUrgent } from "./rows";
+import { arranged, isOf, isUrgent } from "./rows";
 import type { Row } from "./types";
 import { layoutOf, type Room, turnOf, type Zone } from "./wall_layout";
 import { WallTile } from "./wall_tile";
@@ -51,6 +51,8 @@ export function WallDisplay({ code, name, rows, line }: WallProps) {
 
   const sorted = arranged(rows, { text: "", attention: "all" }, { key: "news", descending: true }, now);
   const urgent = sorted.filter(isUrgent).length;
+  // As the filter of the board counts them: also those whose data have stopped, which come next.
+  const attention = sorted.filter((row) => isOf(row, "attention", now)).length;
   const layout = layoutOf(sorted.length, urgent, room);
   const { first, others } = layout;
   const { shown, page, pages } = turnOf(sorted.slice(first.places), others?.places ?? 0, turn);
@@ -60,7 +62,7 @@ export function WallDisplay({ code, name, rows, line }: WallProps) {
       <header>
         <h1>{name === code ? `Study ${code}` : name}</h1>
         <span>
-          {rows.length} patients, {urgent} need a look
+          {rows.length} patients, {attention} need a look
         </span>
         {hidden > 0 && (
           <span>{pages > 1 ? `others: page ${page + 1} of ${pages}` : `${hidden} others are not shown`}</span>

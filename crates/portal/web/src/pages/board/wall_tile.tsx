@@ -1,20 +1,9 @@
-// A patient on the wall: name, score and what scores in it, with more or fewer vital signs.
+// A patient on the wall: name and score, with more or fewer vital signs and the points of each.
 
-import type { ComponentChildren } from "preact";
-import { OUTDATED_MS } from "./age";
-import { Age, News, Sync } from "./cells";
+import { News, PressureCell, Sync, Vital } from "./cells";
 import { silence } from "./rows";
-import type { NewsPart, Row } from "./types";
+import type { Row } from "./types";
 import type { Detail } from "./wall_layout";
-
-interface Sign {
-  label: string;
-  unit: string;
-  part: NewsPart;
-  text: string | null;
-  at: number | null;
-  limitMs: number;
-}
 
 export function WallTile({ row, detail }: { row: Row; detail: Detail }) {
   const now = Date.now();
@@ -26,9 +15,7 @@ export function WallTile({ row, detail }: { row: Row; detail: Detail }) {
         <div role="row">
           <News row={row} nowMs={now} />
           <Sync row={row} nowMs={now} />
-          {signsOf(row, detail).map((sign) => (
-            <Vital key={sign.label} row={row} sign={sign} nowMs={now} />
-          ))}
+          {detail !== "score" && <Vitals row={row} isWhole={detail === "all"} nowMs={now} />}
         </div>
       </div>
       {reason && <p class="wall-reason">{reason}</p>}
@@ -36,63 +23,22 @@ export function WallTile({ row, detail }: { row: Row; detail: Detail }) {
   );
 }
 
-/** The vital signs of a tile; of a tile of the score alone those that score. */
-function signsOf(row: Row, detail: Detail): Sign[] {
-  const { heart_rate, respiration_rate, spo2, temperature, blood_pressure } = row;
-  const sign = (label: string, unit: string, part: NewsPart, text: string | null, at: number | null): Sign => ({
-    ...{ label, unit, part, text, at },
-    limitMs: part === "blood_pressure" ? OUTDATED_MS.blood_pressure : OUTDATED_MS.vital,
+/** The vital signs that come all the time, and of a whole tile those that come rarely. */
+function Vitals({ row, isWhole, nowMs }: { row: Row; isWhole: boolean; nowMs: number }) {
+  const parts = row.news?.parts;
+  const of = (reading: Row["spo2"], digits = 0) => ({
+    row,
+    nowMs,
+    text: reading ? reading.value.toFixed(digits) : null,
+    at: reading?.timestamp ?? null,
   });
-  const of = (label: string, unit: string, part: NewsPart, reading: Row["spo2"], digits = 0) =>
-    sign(label, unit, part, reading ? reading.value.toFixed(digits) : null, reading?.timestamp ?? null);
-  const half = (value: number | null) => (value === null ? "–" : Math.round(value));
-  const pressure = blood_pressure && `${half(blood_pressure.systolic)}/${half(blood_pressure.diastolic)}`;
-  const some = [
-    of("HR", "/min", "heart_rate", heart_rate),
-    of("Resp", "/min", "respiration_rate", respiration_rate),
-    of("SpO₂", "%", "spo2", spo2),
-  ];
-  const all = [
-    ...some,
-    of("Temp", "°C", "temperature", temperature, 1),
-    sign("BP", "mmHg", "blood_pressure", pressure, blood_pressure?.timestamp ?? null),
-  ];
-  if (detail === "all") return all;
-  if (detail === "some") return some;
-  return [];
-}
-
-function Vital({ row, sign, nowMs }: { row: Row; sign: Sign; nowMs: number }) {
-  const points = row.news?.parts?.[sign.part] ?? 0;
-  const outdated = sign.at !== null && nowMs - sign.at > sign.limitMs;
-  return (
-    <div
-      role="cell"
-      class={`cell vital points-${points}${outdated ? " outdated" : ""}`}
-      data-cell
-      data-label={sign.label}
-      data-unit={sign.unit}
-    >
-      <Value row={row} sign={sign} nowMs={nowMs}>
-        {/* The number carries what the colour repeats. */}
-        {points > 0 && (
-          <span class="points" title={`scores ${points} in NEWS2`}>
-            +{points}
-          </span>
-        )}
-      </Value>
-    </div>
-  );
-}
-
-function Value({ row, sign, nowMs, children }: { row: Row; sign: Sign; nowMs: number; children: ComponentChildren }) {
-  if (row.unreadable) return <span class="missing unreadable">cannot be read</span>;
-  if (sign.text === null || sign.at === null) return <span class="missing">none</span>;
   return (
     <>
-      <span class="value">{sign.text}</span>
-      {children}
-      <Age at={sign.at} limitMs={sign.limitMs} nowMs={nowMs} />
+      <Vital label="HR" kind="heart" unit="/min" points={parts?.heart_rate} {...of(row.heart_rate)} />
+      <Vital label="Resp" kind="resp" unit="/min" points={parts?.respiration_rate} {...of(row.respiration_rate)} />
+      <Vital label="SpO₂" kind="spo2" unit="%" points={parts?.spo2} {...of(row.spo2)} />
+      {isWhole && <Vital label="Temp" kind="temp" unit="°C" points={parts?.temperature} {...of(row.temperature, 1)} />}
+      {isWhole && <PressureCell row={row} nowMs={nowMs} unit="mmHg" points={parts?.blood_pressure} />}
     </>
   );
 }

@@ -176,7 +176,11 @@ test("a voucher shows its age and its end, and one that has ended says so", asyn
 
 test("a voucher is withdrawn after confirmation, and the list is read again", async () => {
   const left = two();
-  server.on("DELETE", /patients\/u1\?state=pre_created$/, () => (left.shift(), { uuid: "u1", erased_at: "", counts: {} }));
+  server.on(
+    "DELETE",
+    /patients\/u1\?state=pre_created$/,
+    () => (left.shift(), { uuid: "u1", erased_at: "", counts: {} }),
+  );
   await list("withdraw", () => left);
   await screen.press("Withdraw voucher AAAA1111");
   assert.equal(server.asked.filter(({ method }) => method === "DELETE").length, 0, "not before the answer");
