@@ -81,6 +81,15 @@ def security_events_are_read_from_the_begin(case):
         put(case.query, **{"from": case.query["to"], "to": case.query["from"]})
 
 
+@rule("GET /integration/v1/groups/{group_code}/events")
+def events_are_read_from_now_or_from_the_oldest(case):
+    # A cursor is one that the service has given. A wait is as long as the client's own patience.
+    if "after" in case.query:
+        put(case.query, after="oldest")
+    if "wait" in case.query:
+        put(case.query, wait=min(int(case.query["wait"]), 1))
+
+
 @rule("GET /integration/v1/patients/audit/logs")
 def times_are_in_order(case):
     first, last = sorted(float(case.query[name]) for name in ("from", "to"))

@@ -3,7 +3,7 @@
 use platform::Action;
 use platform::oauth::SCOPES;
 use serde_json::{Map, Value, json};
-use store::SecurityEventType;
+use store::{EventType, SecurityEventType};
 use vitals::registry::DataType;
 use vitals::summary::Section;
 
@@ -14,10 +14,11 @@ use crate::integration::FIELD_NAMES;
 /// Completes the parameters of an operation where its route says less. Answers whether any is in the query.
 pub(super) fn complete(operation: &mut Map<String, Value>) -> bool {
     let mut has_query = false;
+    let is_of_events = operation.get("tags").is_some_and(|tags| tags[0] == "events");
     for parameter in operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten() {
         has_query |= parameter["in"] == "query";
         let name = parameter["name"].as_str().unwrap_or_default().to_owned();
-        let (meaning, schema) = known(&name);
+        let (meaning, schema) = if is_of_events && name == "types[]" { types_of_events() } else { known(&name) };
         if parameter["description"].as_str().is_none_or(str::is_empty) && !meaning.is_empty() {
             parameter["description"] = json!(meaning);
         }
@@ -51,6 +52,16 @@ fn scopes() -> String {
     format!("^{scope}( {scope})*$")
 }
 
+/// Types of events are what the log names, and no sections of a day.
+fn types_of_events() -> (&'static str, Value) {
+    let names: Vec<&str> = EventType::SHOWN.iter().map(|event_type| event_type.name()).collect();
+    ("types to show; all without it", list(&names))
+}
+
+fn list(names: &[&str]) -> Value {
+    json!({"type": "array", "items": {"type": "string", "enum": names}})
+}
+
 fn sections_and_extra() -> Vec<&'static str> {
     Section::ALL.iter().map(|section| section.name()).chain([EXTRA]).collect()
 }
@@ -65,7 +76,6 @@ fn known(name: &str) -> (&'static str, Value) {
     let time_ms = || json!({"type": "number", "format": "double", "example": 1_763_600_000_000_i64});
     // As text, as it is in an address: mixed types are what many generators cannot read.
     let flag = || json!({"type": "string", "enum": ["0", "1", "true", "false"]});
-    let list = |names: Vec<&str>| json!({"type": "array", "items": {"type": "string", "enum": names}});
     match name {
         "uuid" => ("the patient", Value::Null),
         "group_code" | "code" => ("code of the study", Value::Null),
@@ -98,9 +108,18 @@ fn known(name: &str) -> (&'static str, Value) {
         }
         "fields[]" => (
             "attributes to show, besides `uuid`; without it all and the device, except for the times of vouchers",
-            list(FIELD_NAMES.to_vec()),
+            list(&FIELD_NAMES),
         ),
-        "types[]" => ("sections to show; all without it", list(sections_and_extra())),
+        "types[]" => ("sections to show; all without it", list(&sections_and_extra())),
+        "limit" => (
+            "elements of a page, 1 to 1000",
+            json!({"type": "integer", "format": "int64", "minimum": 1, "maximum": 1000}),
+        ),
+        "wait" => (
+            "seconds to wait for an event, 0 to 30; 0 without it",
+            json!({"type": "integer", "format": "int64", "minimum": 0, "maximum": 30}),
+        ),
+        "full" => ("1 to include values", flag()),
         "with_latest_values" => ("1 to include `latest_values`", flag()),
         "validate" => ("1 to be answered the receipt that the sync would get now, and to store nothing", flag()),
         "include_slots" => ("1 to include slots", flag()),

@@ -61,7 +61,7 @@ POST   /integration/v1/create-export/{uuid} {"client_date_from": "2025-11-20T00:
 GET    /integration/v1/exports                                     | 401 401 401 401 401 | 401 401 | 200 403 200 200 200
 GET    /integration/v1/export/{export_id}                          | 401 401 401 401 401 | 401 401 | 200 403 403 403 403
 GET    /integration/v1/groups/{group_code}/events                  | 401 401 401 401 401 | 401 401 | 200 200 403 403 403
-GET    /integration/v1/groups/{group_code}/events/stream           | 401 401 401 401 401 | 401 401 | 200 200 403 403 200
+GET    /integration/v1/groups/{group_code}/events/stream           | 401 401 401 401 401 | 401 401 | 200 200 403 403 403
 GET    /integration/v1/groups/{group_code}/lake                    | 401 401 401 401 401 | 401 401 | 200 403 403 403 403
 GET    /integration/downloads/{name}                               | 403
 POST   /integration/v1/create-afib-export/{uuid} {"timestamp_from": 0, "timestamp_to": 1} | 401 401 401 401 401 | 401 401 | 200 403 403 403 403
