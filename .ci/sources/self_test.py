@@ -56,9 +56,31 @@ SHAPES = """### The shapes of a sample
 
 Carriers: `Two`, `One`.
 
+Parts: `Part`, `Unmade`.
+
 ## Next
 | no | the text → `Four` |
 """
+SHAPED_FILE = "crates/store/src/health/a.rs"
+# What functions make of shapes: two forms that nobody has counted, one that borrows, one of bare names, one of a test.
+SHAPED = {SHAPED_FILE: text.Text(SHAPED_FILE, """struct One;
+enum Other { #[default] This, That }
+struct Two(u8);
+struct Part(u8);
+struct Unmade(u8);
+struct Hidden { rows: Vec<u8> }
+enum Inner { Held(u8), Nothing }
+struct View<'one>(&'one One);
+enum Which { This, That }
+struct OfTests(u8);
+impl Inner { fn of(two: &[Two]) -> Option<Self> { None } }
+impl Two { pub(super) async fn part(&self) -> Result<Part> { todo!() } fn which(&self) -> Which { Which::This } }
+fn hide(one: One) -> Vec<Hidden> { Vec::new() }
+fn view(one: &One) -> View<'_> { View(one) }
+fn of_another(number: u8) -> Unmade { Unmade(number) }
+#[cfg(test)]
+mod tests { fn tested(one: One) -> OfTests { OfTests(1) } }
+""")}
 RUST_ONE_WAY = {
     "src/lib.rs": "mod face;\nmod engine;\nmod base;\nmod user;\nmod macros;\nmod speaker;\npub use user::User;\npub use speaker::speak;\n",
     # A function and a module may share a name: the path goes on in the module.
@@ -187,11 +209,14 @@ def run():
         expect("circles of calls", found_in(RUST_CALLS, with_calls=True), [{"src/base.rs", "src/above.rs"}]),
         expect("no circle without the calls", found_in(RUST_CALLS), []),
         expect("shapes that are listed", shapes.listed(SHAPES), (
-            {"long": [["the text"], ["One", "Other"], ["Gone"], ["the text"]], "torn": [["One"], [], ["the text"]]}, ["Two", "One"])),
-        expect("faults of the list of shapes", shapes.faults(
-            {"a": text.Text("crates/store/src/a.rs", "struct One;\nenum Other {}\nstruct Two;\n")}, *shapes.listed(SHAPES)),
-               ["Gone is no type", "One is a shape and a carrier", "a step of torn names nothing",
-                "torn does not begin and end with the text"]),
+            {"long": [["the text"], ["One", "Other"], ["Gone"], ["the text"]], "torn": [["One"], [], ["the text"]]}, ["Two", "One"],
+            ["Part", "Unmade"])),
+        expect("faults of the list of shapes", shapes.faults(SHAPED, *shapes.listed(SHAPES)), [
+            "Gone is no type", "One is a shape and a carrier", "a step of torn names nothing",
+            "torn does not begin and end with the text",
+            f"Hidden is made of a sample and is on no list: {SHAPED_FILE} hide",
+            f"Inner is made of a sample and is on no list: {SHAPED_FILE} of",
+            "nothing makes the part Unmade"]),
         expect("circles of TypeScript", found_in(TYPESCRIPT_CIRCLES), [{"a.ts", "b.ts", "c/index.tsx", "d.ts"}, {"e.ts", "f.ts"}]),
         expect("no circle of TypeScript", found_in(TYPESCRIPT_ONE_WAY), []),
         expect("many arguments", [name for _, name, _ in functions.with_many_arguments(functions_file, 5)], ["six"]),

@@ -51,13 +51,13 @@ pub use events::{EventType, NewEvent};
 #[cfg(feature = "planned-failures")]
 pub use health::DamageTarget;
 pub use health::{
-    AHEAD_MS, AfHourRow, Alarm, AuthorizationCode, BodyAttribute, Claim, CommitOutcome, Counts, DERIVE_KIND,
-    DamageFinding, DamagedObjects, DamagedRowCount, DerivationCommit, DerivationInputs, DerivationStart, Device,
-    DeviceReport, Dirty, DueRange, EXPORT_KIND, ErasedPatient, ExportJob, ExportQueue, ExportState, ExportTurn,
-    FailingJobs, Failures, HealthChange, HealthDb, HealthPatient, HealthSession, HeldJob, InputRange, IntakeFacts,
-    JobFailure, JobLease, LatestChange, LocalQuarter, NEVER_MS, NewExport, NewJob, NodeView, NotePage, NotePosition,
-    OauthRefreshToken, PendingEntries, Profile, PutAside, RowsAhead, ScrubFinding, ScrubState, Sync, SyncId,
-    SyncOutcome, TallyRow, UnverifiedRows, Walk, WalkPart, WalkPosition,
+    AHEAD_MS, Alarm, AuthorizationCode, BodyAttribute, Claim, CommitOutcome, Counts, DERIVE_KIND, DamageFinding,
+    DamagedObjects, DamagedRowCount, DerivationCommit, DerivationInputs, DerivationStart, Device, DeviceReport, Dirty,
+    DueRange, EXPORT_KIND, ErasedPatient, ExportJob, ExportQueue, ExportState, ExportTurn, FailingJobs, Failures,
+    HealthChange, HealthDb, HealthPatient, HealthSession, HeldJob, InputRange, IntakeFacts, JobFailure, JobLease,
+    LatestChange, LocalQuarter, NEVER_MS, NewExport, NewJob, NodeView, NotePage, NotePosition, OauthRefreshToken,
+    PendingEntries, Profile, PutAside, RowsAhead, ScrubFinding, ScrubState, Sync, SyncId, SyncOutcome, TallyRow,
+    UnverifiedRows, Walk, WalkPart, WalkPosition,
 };
 pub use health::{Retirement, export_folder};
 pub use ids::{

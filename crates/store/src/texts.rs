@@ -19,7 +19,8 @@ pub(crate) use sql;
 ///
 /// Columns have the names of the fields. `prefix` comes before each, such as `"s."` where a statement joins tables;
 /// a text that the statement computes is given after its field, and `by` names a function that makes of its column
-/// what the field holds. A field that is a record itself, `field <- columns!(read)`, has its columns there.
+/// what the field holds. A field that is a record itself, `field <- columns!(read)`, has its columns there. A record that
+/// is made of its columns only after they have been compared with each other is read as a tuple, `-> (i64, …)`.
 macro_rules! record {
     (@text $prefix:literal $field:ident) => { concat!($prefix, stringify!($field)) };
     (@text $prefix:literal $field:ident $computed:literal) => { $computed };
@@ -58,6 +59,16 @@ macro_rules! record {
     ($columns:ident!($prefix:literal), $visibility:vis $read:ident(columns) -> $record:ident $fields:tt) => {
         $crate::texts::record! { @list $columns $prefix $fields }
         $crate::texts::record! { @reader $visibility $read $record $fields }
+    };
+    ($columns:ident!($prefix:literal), $visibility:vis $read:ident(columns) -> ($($kind:ty),*) {
+        $($field:ident),* $(,)?
+    }) => {
+        $crate::texts::record! { @list $columns $prefix { $($field),* } }
+
+        $visibility fn $read(columns: &mut $crate::engine::row::Columns<'_, '_>) -> $crate::error::Result<($($kind),*)> {
+            $(let $field = columns.take::<$kind>()?;)*
+            Ok(($($field),*))
+        }
     };
 }
 pub(crate) use record;

@@ -3,6 +3,9 @@
 
 use crate::activity::Sex;
 use crate::signal::{finite, mean, standard_deviation};
+use crate::summary::recovery::RecoverySection;
+use crate::summary::units::{BeatsPerMinute, Celsius, CelsiusDifference, Milliseconds, Percent};
+use crate::zone::LocalDay;
 
 /// Days of the long baseline, today excluded.
 pub const LONG_BASELINE_DAYS: usize = 60;
@@ -27,49 +30,16 @@ pub struct Day {
     pub skin_temperature: Option<f64>,
 }
 
-/// Recovery of a day, in the names of its section. Deltas in percent, scores 0–100.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Recovery {
-    /// Weighted scores times both factors, 0–100.
-    pub value: u8,
-    /// Mean RMSSD over the 60 days before, ms.
-    pub avg_rmssd_past_60_days: f64,
-    /// RMSSD today, ms.
-    pub avg_rmssd_today: f64,
-    /// Resting heart rate today, per minute.
-    pub resting_bpm_today: f64,
-    /// Mean resting heart rate over the 60 days before, per minute.
-    pub resting_bpm_past_60_days: f64,
-    /// See [`age_gender_factor`].
-    pub age_gender_factor: f64,
-    /// Today's resting rate against the 60 days, percent.
-    pub resting_bpm_delta: Option<f64>,
-    /// Score of the resting rate; lower is better.
-    pub recovery_rhr_score: Option<f64>,
-    /// Today's RMSSD against the 60 days, percent.
-    pub avg_hrv_delta: Option<f64>,
-    /// Today's RMSSD over its 60-day mean.
-    pub avg_hrv_delta_factor: Option<f64>,
-    /// Score of the RMSSD; higher is better.
-    pub recovery_hrv_score: Option<f64>,
-    /// Today's skin temperature minus the mean of 7 days, °C.
-    pub temperature_deviation: Option<f64>,
-    /// 1 within ±0.5 °C, falling to 0.7 at ±1.5 °C.
-    pub temperature_deviation_factor: Option<f64>,
-    /// Skin temperature today, °C.
-    pub avg_temperature_today: Option<f64>,
-    /// Mean skin temperature over the 7 days before, °C.
-    pub avg_temperature_past_7_days: Option<f64>,
-    /// Mean RMSSD over the 7 days before, ms.
-    pub avg_rmssd_past_7_days: Option<f64>,
-    /// Score of the night, 0–100.
-    pub sleep_score: Option<f64>,
-}
-
-/// Recovery of a day. `past[0]` is yesterday, `past[1]` the day before, and so on; days without
+/// Recovery of a day, not rounded. `past[0]` is yesterday, `past[1]` the day before, and so on; days without
 /// data are present as empty entries, days beyond 60 are ignored. None when today's RMSSD or resting rate
 /// is missing, or when no day of the past has them.
-pub fn recovery(today: &Day, past: &[Day], sleep_score: Option<f64>, age_gender_factor: f64) -> Option<Recovery> {
+pub fn recovery(
+    date: LocalDay,
+    today: &Day,
+    past: &[Day],
+    sleep_score: Option<f64>,
+    age_gender_factor: f64,
+) -> Option<RecoverySection> {
     let long = &past[..past.len().min(LONG_BASELINE_DAYS)];
     let short = &past[..past.len().min(SHORT_BASELINE_DAYS)];
     let rmssd_ms = valid(today.rmssd_ms)?;
@@ -91,23 +61,24 @@ pub fn recovery(today: &Day, past: &[Day], sleep_score: Option<f64>, age_gender_
     // always be ill.
     let factors = temperature_factor.unwrap_or(1.0) * finite(age_gender_factor)?;
     let hrv_delta = past_rmssd.delta_percent(rmssd_ms);
-    Some(Recovery {
+    Some(RecoverySection {
+        date,
         value: (score * factors).round().clamp(0.0, 100.0) as u8,
-        avg_rmssd_past_60_days: past_rmssd.mean,
-        avg_rmssd_today: rmssd_ms,
-        resting_bpm_today: resting_bpm,
-        resting_bpm_past_60_days: past_resting.mean,
+        avg_rmssd_past_60_days: Milliseconds(past_rmssd.mean),
+        avg_rmssd_today: Milliseconds(rmssd_ms),
+        resting_bpm_today: BeatsPerMinute(resting_bpm),
+        resting_bpm_past_60_days: BeatsPerMinute(past_resting.mean),
         age_gender_factor,
-        resting_bpm_delta: past_resting.delta_percent(resting_bpm),
+        resting_bpm_delta: past_resting.delta_percent(resting_bpm).map(Percent),
         recovery_rhr_score: rhr_score,
-        avg_hrv_delta: hrv_delta,
+        avg_hrv_delta: hrv_delta.map(Percent),
         avg_hrv_delta_factor: hrv_delta.map(|percent| 1.0 + percent / 100.0),
         recovery_hrv_score: hrv_score,
-        temperature_deviation: deviation,
+        temperature_deviation: deviation.map(CelsiusDifference),
         temperature_deviation_factor: temperature_factor,
-        avg_temperature_today: temperature,
-        avg_temperature_past_7_days: past_temperature,
-        avg_rmssd_past_7_days: short_mean(short, |day| day.rmssd_ms),
+        avg_temperature_today: temperature.map(Celsius),
+        avg_temperature_past_7_days: past_temperature.map(Celsius),
+        avg_rmssd_past_7_days: short_mean(short, |day| day.rmssd_ms).map(Milliseconds),
         sleep_score,
     })
 }

@@ -4,6 +4,9 @@
 use proptest::prelude::*;
 use vitals::activity::Sex;
 use vitals::recovery::{Day, age_gender_factor, recovery, temperature_deviation_factor};
+use vitals::zone::LocalDay;
+
+const DAY: LocalDay = LocalDay(20_412);
 
 fn day(rmssd_ms: f64, resting_bpm: f64, skin_temperature: f64) -> Day {
     Day { rmssd_ms: Some(rmssd_ms), resting_bpm: Some(resting_bpm), skin_temperature: Some(skin_temperature) }
@@ -17,27 +20,27 @@ fn past() -> Vec<Day> {
 
 #[test]
 fn an_ordinary_day_scores_seventy() {
-    let found = recovery(&day(40.0, 60.0, 34.0), &past(), Some(70.0), 1.0).unwrap();
+    let found = recovery(DAY, &day(40.0, 60.0, 34.0), &past(), Some(70.0), 1.0).unwrap();
     assert_eq!(found.value, 70);
     assert!((found.recovery_hrv_score.unwrap() - 70.0).abs() < 1e-9);
     assert!((found.recovery_rhr_score.unwrap() - 70.0).abs() < 1e-9);
-    assert!(found.avg_hrv_delta.unwrap().abs() < 1e-9);
+    assert!(found.avg_hrv_delta.unwrap().0.abs() < 1e-9);
     assert!((found.avg_hrv_delta_factor.unwrap() - 1.0).abs() < 1e-9);
-    assert!(found.temperature_deviation.unwrap().abs() < 1e-9);
+    assert!(found.temperature_deviation.unwrap().0.abs() < 1e-9);
     assert_eq!(found.temperature_deviation_factor, Some(1.0));
 }
 
 #[test]
 fn recovery_of_a_better_day_is_as_calculated_by_hand() {
-    let found = recovery(&day(44.0, 57.0, 35.0), &past(), Some(90.0), 0.98).unwrap();
+    let found = recovery(DAY, &day(44.0, 57.0, 35.0), &past(), Some(90.0), 0.98).unwrap();
     // The baselines have standard deviations of 4·sqrt(60/59) and 2·sqrt(60/59).
     let spread = (60.0_f64 / 59.0).sqrt();
     let hrv = 70.0 + 30.0 * (1.0 / spread).tanh();
     let rhr = 70.0 + 30.0 * (1.5 / spread).tanh();
     assert!((found.recovery_hrv_score.unwrap() - hrv).abs() < 1e-9);
     assert!((found.recovery_rhr_score.unwrap() - rhr).abs() < 1e-9);
-    assert!((found.avg_hrv_delta.unwrap() - 10.0).abs() < 1e-9);
-    assert!((found.resting_bpm_delta.unwrap() + 5.0).abs() < 1e-9);
+    assert!((found.avg_hrv_delta.unwrap().0 - 10.0).abs() < 1e-9);
+    assert!((found.resting_bpm_delta.unwrap().0 + 5.0).abs() < 1e-9);
     assert!((found.temperature_deviation_factor.unwrap() - 0.85).abs() < 1e-9);
     let expected = (0.4 * hrv + 0.3 * rhr + 0.3 * 90.0) * 0.85 * 0.98;
     assert_eq!(found.value, expected.round() as u8);
@@ -46,11 +49,11 @@ fn recovery_of_a_better_day_is_as_calculated_by_hand() {
 #[test]
 fn recovery_without_values_of_today_or_of_the_past_is_none() {
     let today = day(40.0, 60.0, 34.0);
-    assert_eq!(recovery(&Day { rmssd_ms: None, ..today }, &past(), None, 1.0), None);
-    assert_eq!(recovery(&Day { resting_bpm: None, ..today }, &past(), None, 1.0), None);
-    assert_eq!(recovery(&Day { rmssd_ms: Some(f64::NAN), ..today }, &past(), None, 1.0), None);
-    assert_eq!(recovery(&today, &[], None, 1.0), None);
-    assert_eq!(recovery(&today, &[Day::default(); 60], None, 1.0), None);
+    assert_eq!(recovery(DAY, &Day { rmssd_ms: None, ..today }, &past(), None, 1.0), None);
+    assert_eq!(recovery(DAY, &Day { resting_bpm: None, ..today }, &past(), None, 1.0), None);
+    assert_eq!(recovery(DAY, &Day { rmssd_ms: Some(f64::NAN), ..today }, &past(), None, 1.0), None);
+    assert_eq!(recovery(DAY, &today, &[], None, 1.0), None);
+    assert_eq!(recovery(DAY, &today, &[Day::default(); 60], None, 1.0), None);
 }
 
 #[test]
@@ -59,7 +62,7 @@ fn scores_need_seven_days_and_averages_three() {
     for (days, temperature, scores) in
         [(1, false, false), (2, false, false), (3, true, false), (6, true, false), (7, true, true)]
     {
-        let found = recovery(&today, &past()[..days], None, 1.0).unwrap();
+        let found = recovery(DAY, &today, &past()[..days], None, 1.0).unwrap();
         assert_eq!(found.avg_temperature_past_7_days.is_some(), temperature, "{days}");
         assert_eq!(found.avg_rmssd_past_7_days.is_some(), temperature, "{days}");
         assert_eq!(found.temperature_deviation.is_some(), temperature, "{days}");
@@ -69,13 +72,13 @@ fn scores_need_seven_days_and_averages_three() {
         assert_eq!(found.resting_bpm_delta.is_some(), scores, "{days}");
     }
     let days_beyond_sixty: Vec<Day> = past().into_iter().chain([day(4000.0, 200.0, 40.0); 9]).collect();
-    let found = recovery(&today, &days_beyond_sixty, None, 1.0);
-    assert_eq!(found, recovery(&today, &past(), None, 1.0));
+    let found = recovery(DAY, &today, &days_beyond_sixty, None, 1.0);
+    assert_eq!(found, recovery(DAY, &today, &past(), None, 1.0));
 }
 
 #[test]
 fn a_constant_past_does_not_divide_by_zero() {
-    let found = recovery(&day(41.0, 60.0, 34.0), &[day(40.0, 60.0, 34.0); 60], None, 1.0).unwrap();
+    let found = recovery(DAY, &day(41.0, 60.0, 34.0), &[day(40.0, 60.0, 34.0); 60], None, 1.0).unwrap();
     assert!((found.recovery_rhr_score.unwrap() - 70.0).abs() < 1e-9);
     assert!((found.recovery_hrv_score.unwrap() - (70.0 + 30.0 * 2.5_f64.tanh())).abs() < 1e-9);
 }
@@ -105,7 +108,7 @@ proptest! {
         more in 0.1..20.0f64, temperature in 30.0..38.0f64,
     ) {
         let value = |rmssd, resting, sleep, temperature| {
-            recovery(&day(rmssd, resting, temperature), &past(), Some(sleep), 1.0).unwrap().value
+            recovery(DAY, &day(rmssd, resting, temperature), &past(), Some(sleep), 1.0).unwrap().value
         };
         let score = value(rmssd, resting, sleep, temperature);
         prop_assert!(score <= 100);

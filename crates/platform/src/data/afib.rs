@@ -87,7 +87,7 @@ impl Data {
         let patient = patient.uuid();
         let hours = self.core.health().af_hours(patient, hour_of(from_ms), hour_of(to_ms)).await?;
         // Records of another version of the program cannot be read; their hour is due and will have some again.
-        let records = hours.iter().flat_map(|hour| unpack_hour(&hour.records).unwrap_or_default());
+        let records = hours.iter().filter_map(|hour| unpack_hour(hour.body.as_deref()?)).flatten();
         let found: Vec<StoredRecord> =
             records.filter(|stored| (from_ms..=to_ms).contains(&stored.record.time_ms)).collect();
         let (Some(first), Some(last)) = (found.first(), found.last()) else { return Ok(Vec::new()) };

@@ -15,8 +15,8 @@ use vitals::zone::LocalDay;
 use super::claims::{self, DueRange};
 use super::db::HealthDb;
 use super::packed_slots;
-use super::stored_derived::{StoredDerived, derived_columns, derived_sum};
-use crate::engine::{Param, Row, Tx};
+use super::stored_derived::{checked, derived_columns, derived_sum, read_columns, read_derived, read_with_patient};
+use crate::engine::{Columns, Param, Row, Tx};
 use crate::error::{Result, StoreError};
 use crate::ids::PatientId;
 use crate::readers::pair;
@@ -88,9 +88,8 @@ impl HealthDb {
     pub async fn sound_derived(&self, patient: &PatientId) -> Result<(Vec<DerivedRow>, Vec<(Output, i64)>)> {
         let patient = patient.clone();
         let read = |patient: &PatientId, row: &Row<'_>| {
-            let stored = StoredDerived::read(row)?;
-            let (output, key) = stored.place();
-            match stored.row(patient) {
+            let (output, key, version, sum, body) = read_columns(&mut Columns::of(row))?;
+            match checked(patient, [output, key, version], sum, body) {
                 Ok(sound) => Ok(sound.map(Ok)),
                 Err(error) if error.is_damage() => Ok(Output::from_number(output).map(|output| Err((output, key)))),
                 Err(error) => Err(error),
@@ -183,7 +182,7 @@ impl HealthDb {
 
 /// A row of an output that this version knows.
 pub(super) fn read_row(patient: &PatientId, row: &Row<'_>) -> Result<Option<DerivedRow>> {
-    StoredDerived::read(row)?.row(patient)
+    read_derived(patient, &mut Columns::of(row))
 }
 
 /// Reads the rows that a statement finds of patients in lists, and after these by more parameters.
@@ -193,14 +192,9 @@ pub(super) async fn find_of_patients(
     patients: &[PatientId],
     more: &[&dyn Param],
 ) -> Result<HashMap<PatientId, Vec<DerivedRow>>> {
-    let read = |row: &Row<'_>| {
-        let (patient, stored) = StoredDerived::read_with_patient(row)?;
-        let row = stored.row(&patient)?;
-        Ok((patient, row))
-    };
     let mut found: HashMap<PatientId, Vec<DerivedRow>> = HashMap::default();
     in_lists(patients, async |list| {
-        for (patient, row) in tx.query(text, &with_more(list, more), read).await? {
+        for (patient, row) in tx.query(text, &with_more(list, more), read_with_patient).await? {
             if let Some(row) = row {
                 found.entry(patient).or_default().push(decoded(row)?);
             }

@@ -16,7 +16,7 @@ use super::db::HealthDb;
 use super::patients::{Profile, check_profile};
 use super::settings::check_setting;
 use super::stored_chunk::{StoredChunk, check_found, chunk_columns, read_chunk};
-use super::stored_derived::StoredDerived;
+use super::stored_derived::checked;
 use super::sync::event::{TouchedRange, touched_ranges};
 use super::{derived, latest, reader};
 use crate::engine::{Columns, Param, Row, Tx};
@@ -371,6 +371,6 @@ async fn inputs(tx: &Tx<'_>, patient: &PatientId, wanted: &InputRange) -> Result
 
 /// A row of an output that this version knows.
 fn derived_row(patient: &PatientId, output: i64, row: &Row<'_>) -> Result<Option<DerivedRow>> {
-    let stored = StoredDerived::of_columns([output, row.get(1)?, row.get(2)?], row.get(7)?, row.get(8)?);
-    stored.row(patient)?.map(derived::decoded).transpose()
+    let found = checked(patient, [output, row.get(1)?, row.get(2)?], row.get(7)?, row.get(8)?)?;
+    found.map(derived::decoded).transpose()
 }

@@ -50,7 +50,6 @@ mod unverified;
 mod verify;
 mod zones;
 
-pub use afib::AfHourRow;
 pub use ahead::RowsAhead;
 pub use alarms::Alarm;
 pub use changes::HealthChange;

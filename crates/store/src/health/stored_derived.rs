@@ -1,4 +1,4 @@
-//! A derived value as it is read, and the check that it is what was stored.
+//! Derived values as they are read: a row is compared with its checksum before anything is made of it.
 
 use vitals::derivation::{DerivedRow, Output, day_of};
 use vitals::registry::DataType;
@@ -12,83 +12,56 @@ use crate::texts::record;
 
 const HOUR_US: i64 = 4 * QUARTER_US;
 
-/// A row of derived values. What it holds is reached through [`StoredDerived::row`] and [`StoredDerived::value`] alone,
-/// which check it first.
-#[derive(Clone, Debug)]
-pub(super) struct StoredDerived {
-    /// Number of the output; this version may not know it.
-    output: i64,
-    key: i64,
-    version: i64,
-    sum: Option<i64>,
-    body: Vec<u8>,
-}
-
+// A tuple and no type: what is not checked has no form that could be handed on for a derived value. The number of the
+// output is one that this version may not know.
 record! {
-    derived_columns!(""), pub(super) read_derived(columns) -> StoredDerived { output, key, version, sum, body }
+    derived_columns!(""), pub(super) read_columns(columns) -> (i64, i64, i64, Option<i64>, Vec<u8>) {
+        output, key, version, sum, body
+    }
 }
 #[expect(clippy::single_component_path_imports, reason = "a macro is visible to other files by an import alone")]
 pub(super) use derived_columns;
 
-impl StoredDerived {
-    /// Reads a row of [`derived_columns!`].
-    pub fn read(row: &Row<'_>) -> Result<Self> {
-        read_derived(&mut Columns::of(row))
-    }
+/// Reads a row of [`derived_columns!`] of a patient; `None` for an output that this version does not know.
+///
+/// # Errors
+/// [`StoreError::DamagedRows`] when it is not what was stored.
+pub(super) fn read_derived(patient: &PatientId, columns: &mut Columns<'_, '_>) -> Result<Option<DerivedRow>> {
+    let (output, key, version, sum, body) = read_columns(columns)?;
+    checked(patient, [output, key, version], sum, body)
+}
 
-    /// Reads the patient, then [`derived_columns!`].
-    pub fn read_with_patient(row: &Row<'_>) -> Result<(PatientId, Self)> {
-        let mut columns = Columns::of(row);
-        Ok((columns.take()?, read_derived(&mut columns)?))
-    }
+/// Reads the patient, then the row.
+pub(super) fn read_with_patient(row: &Row<'_>) -> Result<(PatientId, Option<DerivedRow>)> {
+    let mut columns = Columns::of(row);
+    let patient: PatientId = columns.take()?;
+    let row = read_derived(&patient, &mut columns)?;
+    Ok((patient, row))
+}
 
-    /// Makes a row of output, key and version, for a statement that has its columns at other places.
-    pub fn of_columns([output, key, version]: [i64; 3], sum: Option<i64>, body: Vec<u8>) -> Self {
-        StoredDerived { output, key, version, sum, body }
-    }
+/// Returns the row of output, key and version, for a statement that has its columns at other places.
+pub(super) fn checked(
+    patient: &PatientId,
+    numbers: [i64; 3],
+    sum: Option<i64>,
+    body: Vec<u8>,
+) -> Result<Option<DerivedRow>> {
+    check(patient, numbers, sum, &body)?;
+    let [output, key, version] = numbers;
+    // A newer program may have written to the same store before it was replaced by this one.
+    Ok(Output::from_number(output).map(|output| DerivedRow { output, key, version, body: Some(body) }))
+}
 
-    /// Returns the number of the output and the key, which may be damaged themselves.
-    pub fn place(&self) -> (i64, i64) {
-        (self.output, self.key)
+/// Compares a row of output, key and version with its checksum.
+///
+/// # Errors
+/// [`StoreError::DamagedRows`] when it is not what was stored.
+pub(super) fn check(patient: &PatientId, numbers: [i64; 3], sum: Option<i64>, body: &[u8]) -> Result<()> {
+    if checksum::is_intact(sum, derived_sum(patient, numbers, body)) {
+        return Ok(());
     }
-
-    /// Length of the content.
-    pub fn body_bytes(&self) -> usize {
-        self.body.len()
-    }
-
-    /// Compares the row with its checksum.
-    ///
-    /// # Errors
-    /// [`StoreError::DamagedRows`] when it is not what was stored.
-    pub fn check(&self, patient: &PatientId) -> Result<()> {
-        let StoredDerived { output, key, version, sum, body } = self;
-        if checksum::is_intact(*sum, derived_sum(patient, [*output, *key, *version], body)) {
-            return Ok(());
-        }
-        let (what, times_us) = described(*output, *key);
-        Err(StoreError::damaged_rows(what, times_us, "the checksum of a derived value is another one"))
-    }
-
-    /// Returns the key and the content.
-    ///
-    /// # Errors
-    /// [`StoreError::DamagedRows`] when the row is not what was stored.
-    pub fn value(self, patient: &PatientId) -> Result<(i64, Vec<u8>)> {
-        self.check(patient)?;
-        Ok((self.key, self.body))
-    }
-
-    /// Returns the row as it was written; `None` for an output that this version does not know.
-    ///
-    /// # Errors
-    /// [`StoreError::DamagedRows`] when the row is not what was stored.
-    pub fn row(self, patient: &PatientId) -> Result<Option<DerivedRow>> {
-        self.check(patient)?;
-        let StoredDerived { output, key, version, body, .. } = self;
-        // A newer program may have written to the same store before it was replaced by this one.
-        Ok(Output::from_number(output).map(|output| DerivedRow { output, key, version, body: Some(body) }))
-    }
+    let (what, times_us) = described(numbers[0], numbers[1]);
+    Err(StoreError::damaged_rows(what, times_us, "the checksum of a derived value is another one"))
 }
 
 /// Returns the sum of a derived value: output, key and version, and the body.
@@ -123,19 +96,15 @@ mod tests {
         let (ada, bob) = (PatientId::new("ada"), PatientId::new("bob"));
         let numbers = [Output::News.number(), 7, 1];
         let sum = derived_sum(&ada, numbers, b"body");
-        let stored = || StoredDerived::of_columns(numbers, Some(sum), b"body".to_vec());
+        let read = |patient, numbers, body: &[u8]| checked(patient, numbers, Some(sum), body.to_vec());
         let row = DerivedRow { output: Output::News, key: 7, version: 1, body: Some(b"body".to_vec()) };
-        assert_eq!(stored().row(&ada).expect("sound"), Some(row));
-        assert_eq!(stored().value(&ada).expect("sound"), (7, b"body".to_vec()));
+        assert_eq!(read(&ada, numbers, b"body").expect("sound"), Some(row));
         let of_later_version = derived_sum(&ada, [99, 7, 1], b"body");
-        let unknown = StoredDerived::of_columns([99, 7, 1], Some(of_later_version), b"body".to_vec());
-        assert_eq!(unknown.row(&ada).expect("sound"), None);
+        assert_eq!(checked(&ada, [99, 7, 1], Some(of_later_version), b"body".to_vec()).expect("sound"), None);
         for (patient, numbers, body) in
             [(&bob, numbers, b"body"), (&ada, [numbers[0], 8, 1], b"body"), (&ada, numbers, b"bode")]
         {
-            let damaged = StoredDerived::of_columns(numbers, Some(sum), body.to_vec());
-            assert!(damaged.clone().row(patient).is_err_and(|error| error.is_damage()), "{numbers:?}");
-            assert!(damaged.value(patient).is_err_and(|error| error.is_damage()), "{numbers:?}");
+            assert!(read(patient, numbers, body).is_err_and(|error| error.is_damage()), "{numbers:?}");
         }
     }
 

@@ -11,7 +11,7 @@ use super::latest;
 use super::patients::{self, WalkedPatient};
 use super::settings::{read_stored, setting_columns};
 use super::stored_chunk::{ChunkKey, chunk_columns, read_chunk};
-use super::stored_derived::{derived_columns, read_derived};
+use super::stored_derived::{check, derived_columns, read_columns};
 use crate::engine::{Columns, Param, Row, Tx};
 use crate::error::{Result, StoreError, of_rows};
 use crate::ids::PatientId;
@@ -165,11 +165,10 @@ fn look_at_chunk(row: &Row<'_>) -> Result<Looked> {
 fn look_at_derived(row: &Row<'_>) -> Result<Looked> {
     let mut columns = Columns::of(row);
     let patient: PatientId = columns.take()?;
-    let found = read_derived(&mut columns)?;
-    let (output, key) = found.place();
+    let (output, key, version, sum, body) = read_columns(&mut columns)?;
     let numbers = [output, key, 0, 0, 0];
     let position = WalkPosition { patient: patient.to_string(), numbers, ..WalkPosition::default() };
-    let (bytes, verdict) = (found.body_bytes() as u64, found.check(&patient));
+    let (bytes, verdict) = (body.len() as u64, check(&patient, [output, key, version], sum, &body));
     Ok(Looked { patient, position, bytes, verdict })
 }
 

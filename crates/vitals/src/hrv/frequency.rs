@@ -33,7 +33,7 @@ pub struct FrequencyDomain {
 
 impl FrequencyDomain {
     /// Sums a density over the three bands.
-    fn of(spectrum: &Spectrum) -> Self {
+    fn of(spectrum: &Spectrum<'_>) -> Self {
         Self {
             vlf_ms2: spectrum.band_power(0.003, 0.04),
             lf_ms2: spectrum.band_power(0.04, 0.15),

@@ -1,18 +1,20 @@
 //! Power spectra: Welch's averaged periodogram for even samples, Lomb–Scargle for uneven ones.
 
+use std::borrow::Cow;
+
 use realfft::RealFftPlanner;
 use realfft::num_complex::Complex;
 
 /// One-sided power spectral density at frequencies 0, `step_hz`, 2·`step_hz`, ….
 #[derive(Clone, Debug, PartialEq)]
-pub struct Spectrum {
+pub struct Spectrum<'density> {
     /// Distance of two bins in Hz.
     pub step_hz: f64,
     /// Density in squared units of the signal per Hz, from 0 Hz.
-    pub density: Vec<f64>,
+    pub density: Cow<'density, [f64]>,
 }
 
-impl Spectrum {
+impl Spectrum<'_> {
     /// Power between `low_hz` (inclusive) and `high_hz` (exclusive) by the trapezoid rule over
     /// the bins that lie there; 0 when fewer than two do.
     pub fn band_power(&self, low_hz: f64, high_hz: f64) -> f64 {
@@ -43,6 +45,8 @@ pub struct Welch {
     planner: RealFftPlanner<f64>,
     /// The window last used: successive calls nearly always have the same length.
     window: Vec<f64>,
+    /// The density last found, which [`Spectrum`] borrows: there is one for each window of a day.
+    density: Vec<f64>,
 }
 
 impl std::fmt::Debug for Welch {
@@ -55,7 +59,7 @@ impl Welch {
     /// Density of `values` sampled at `rate_hz`: periodic Hann window, segments of
     /// `segment_length` (the whole length if that is shorter) with 50 % overlap, the mean of each
     /// segment removed. None below two samples or when an input is not finite.
-    pub fn density(&mut self, values: &[f64], rate_hz: f64, segment_length: usize) -> Option<Spectrum> {
+    pub fn density(&mut self, values: &[f64], rate_hz: f64, segment_length: usize) -> Option<Spectrum<'_>> {
         let length = segment_length.min(values.len());
         if length < 2 || !rate_hz.is_finite() || rate_hz <= 0.0 {
             return None;
@@ -67,7 +71,9 @@ impl Welch {
         let mut input = plan.make_input_vec();
         let mut output = plan.make_output_vec();
         let mut scratch = plan.make_scratch_vec();
-        let mut density = vec![0.0; output.len()];
+        let density = &mut self.density;
+        density.clear();
+        density.resize(output.len(), 0.0);
         let mut segments = 0.0;
         // Half an overlap: a Hann window weighs its ends with nothing, and they would else not count.
         let step = length - length / 2;
@@ -85,9 +91,9 @@ impl Welch {
             segments += 1.0;
         }
         let weight_sum: f64 = self.window.iter().map(|weight| weight * weight).sum();
-        to_one_sided(&mut density, length, 1.0 / (rate_hz * weight_sum * segments));
+        to_one_sided(density, length, 1.0 / (rate_hz * weight_sum * segments));
         let all_finite = density.iter().all(|value| value.is_finite());
-        all_finite.then_some(Spectrum { step_hz: rate_hz / length as f64, density })
+        all_finite.then_some(Spectrum { step_hz: rate_hz / length as f64, density: Cow::Borrowed(density) })
     }
 }
 
@@ -131,7 +137,7 @@ pub fn subtract_linear_trend(values: &mut [f64]) {
 /// `step_hz`, 2·`step_hz`, … up to `top_hz`; bin 0 is 0. Scargle (1982), scaled so that for even
 /// samples the integral is the variance. `times_s` in seconds, ascending. None below three
 /// points, for unequal lengths, or when an input is not finite or not sensible.
-pub fn lomb_scargle(times_s: &[f64], values: &[f64], step_hz: f64, top_hz: f64) -> Option<Spectrum> {
+pub fn lomb_scargle(times_s: &[f64], values: &[f64], step_hz: f64, top_hz: f64) -> Option<Spectrum<'static>> {
     let span_s = times_s.last()? - times_s.first()?;
     let sound = times_s.len() == values.len()
         && times_s.len() >= 3
@@ -157,7 +163,7 @@ pub fn lomb_scargle(times_s: &[f64], values: &[f64], step_hz: f64, top_hz: f64) 
         }
         density.push(2.0 * lomb_power(&angles, values, mean) * span_s / (count - 1.0));
     }
-    density.iter().all(|value| value.is_finite()).then_some(Spectrum { step_hz, density })
+    density.iter().all(|value| value.is_finite()).then_some(Spectrum { step_hz, density: Cow::Owned(density) })
 }
 
 /// Scargle's power at one angular frequency ω, given e^{iωt} of each point.
@@ -191,7 +197,8 @@ mod tests {
 
     #[test]
     fn a_sine_keeps_its_power_and_its_place() {
-        let spectrum = Welch::default().density(&sine(4096, 4.0, 0.25), 4.0, 1024).unwrap();
+        let mut welch = Welch::default();
+        let spectrum = welch.density(&sine(4096, 4.0, 0.25), 4.0, 1024).unwrap();
         assert_eq!(spectrum.peak_hz(0.0, 2.0), Some(0.25));
         let power = spectrum.band_power(0.2, 0.3);
         assert!((power - 2.0).abs() < 1e-9, "a sine of amplitude 2 has power 2, not {power}");

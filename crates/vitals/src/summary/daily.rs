@@ -1,11 +1,10 @@
 //! The sections of a day, computed and as they are stored.
 
 use super::activity::ActivitySection;
-use super::facts::FactsByDay;
+use super::facts::{FactsByDay, recovery_on};
 use super::heart_rate::HeartRateSection;
 use super::night::Nights;
 use super::pressure::PressureSection;
-use super::recovery::RecoverySection;
 use super::section::Section;
 use super::sleep::SleepSection;
 use super::source::{DaySource, Profile};
@@ -72,7 +71,7 @@ impl DailySummary {
 pub fn bodies_of_facts(day: LocalDay, facts: &FactsByDay, profile: &Profile) -> [StoredSection; 3] {
     [
         (Section::ServiceSleep, body(SleepSection::of_movements(day, facts).as_ref())),
-        (Section::Recovery, body(RecoverySection::of(day, facts, profile).as_ref())),
+        (Section::Recovery, body(recovery_on(day, facts, profile).as_ref())),
         (Section::Sleep, body(SleepSection::of_stages(day, facts).as_ref())),
     ]
 }

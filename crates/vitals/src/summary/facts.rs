@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::night::{Night, Nights};
+use super::recovery::RecoverySection;
 use super::rounding::{hundredths, tenths};
 use super::source::{DaySource, Profile};
 use super::{heart_rate, stress, temperature};
@@ -156,13 +157,15 @@ fn sleep_score(day: LocalDay, facts: &FactsByDay) -> Option<f64> {
     mean(&parts.into_iter().flatten().collect::<Vec<f64>>()).map(hundredths)
 }
 
-/// Recovery of a day; `None` when today's RMSSD or resting heart rate is not known, or no day before knows them.
-pub(super) fn recovery_on(day: LocalDay, facts: &FactsByDay, profile: &Profile) -> Option<recovery::Recovery> {
+/// The section `recovery` of a day; `None` when today's RMSSD or resting heart rate is not known, or no day before knows
+/// them.
+pub(super) fn recovery_on(day: LocalDay, facts: &FactsByDay, profile: &Profile) -> Option<RecoverySection> {
     let today = facts.get(&day)?.measured;
     // Days without data stay in their place, so that "seven days" means a week and not the last seven that were worn.
     let past_of = |back: i32| facts.get(&LocalDay(day.0 - back)).map(|facts| facts.measured).unwrap_or_default();
     let past: Vec<recovery::Day> = (1..=RECOVERY_REACH_DAYS).map(past_of).collect();
     let age_years = profile.age_on(day).map(f64::from);
     let factor = recovery::age_gender_factor(age_years, profile.sex);
-    recovery::recovery(&today, &past, sleep_score(day, facts), factor)
+    let section = recovery::recovery(day, &today, &past, sleep_score(day, facts), factor)?;
+    Some(section.rounded())
 }

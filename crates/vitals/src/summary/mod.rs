@@ -14,7 +14,7 @@ mod heart_rate;
 mod local_time;
 mod night;
 mod pressure;
-mod recovery;
+pub(crate) mod recovery;
 mod rounding;
 mod section;
 mod sleep;

@@ -1,9 +1,7 @@
 //! The section `recovery`.
 
 use super::described::described;
-use super::facts::{FactsByDay, recovery_on};
 use super::rounding::{hundredths, thousandths};
-use super::source::Profile;
 use super::units::{BeatsPerMinute, Celsius, CelsiusDifference, Milliseconds, Percent};
 use crate::zone::LocalDay;
 
@@ -50,29 +48,27 @@ described! {
 }
 
 impl RecoverySection {
-    /// Returns the section of a day; `None` when today's RMSSD or resting heart rate is not known, or no day before
-    /// knows them.
-    pub fn of(day: LocalDay, facts: &FactsByDay, profile: &Profile) -> Option<Self> {
-        let found = recovery_on(day, facts, profile)?;
-        Some(RecoverySection {
-            date: day,
-            value: found.value,
-            avg_rmssd_past_60_days: Milliseconds(thousandths(found.avg_rmssd_past_60_days)),
-            avg_rmssd_today: Milliseconds(thousandths(found.avg_rmssd_today)),
-            resting_bpm_today: BeatsPerMinute(hundredths(found.resting_bpm_today)),
-            resting_bpm_past_60_days: BeatsPerMinute(hundredths(found.resting_bpm_past_60_days)),
-            age_gender_factor: thousandths(found.age_gender_factor),
-            resting_bpm_delta: found.resting_bpm_delta.map(hundredths).map(Percent),
-            recovery_rhr_score: found.recovery_rhr_score.map(hundredths),
-            avg_hrv_delta: found.avg_hrv_delta.map(hundredths).map(Percent),
-            avg_hrv_delta_factor: found.avg_hrv_delta_factor.map(thousandths),
-            recovery_hrv_score: found.recovery_hrv_score.map(hundredths),
-            temperature_deviation: found.temperature_deviation.map(hundredths).map(CelsiusDifference),
-            temperature_deviation_factor: found.temperature_deviation_factor.map(thousandths),
-            avg_temperature_today: found.avg_temperature_today.map(hundredths).map(Celsius),
-            avg_temperature_past_7_days: found.avg_temperature_past_7_days.map(hundredths).map(Celsius),
-            avg_rmssd_past_7_days: found.avg_rmssd_past_7_days.map(thousandths).map(Milliseconds),
-            sleep_score: found.sleep_score.map(hundredths),
-        })
+    /// Rounds each figure as it is stored and shown.
+    pub(super) fn rounded(self) -> Self {
+        RecoverySection {
+            date: self.date,
+            value: self.value,
+            avg_rmssd_past_60_days: Milliseconds(thousandths(self.avg_rmssd_past_60_days.0)),
+            avg_rmssd_today: Milliseconds(thousandths(self.avg_rmssd_today.0)),
+            resting_bpm_today: BeatsPerMinute(hundredths(self.resting_bpm_today.0)),
+            resting_bpm_past_60_days: BeatsPerMinute(hundredths(self.resting_bpm_past_60_days.0)),
+            age_gender_factor: thousandths(self.age_gender_factor),
+            resting_bpm_delta: self.resting_bpm_delta.map(|delta| Percent(hundredths(delta.0))),
+            recovery_rhr_score: self.recovery_rhr_score.map(hundredths),
+            avg_hrv_delta: self.avg_hrv_delta.map(|delta| Percent(hundredths(delta.0))),
+            avg_hrv_delta_factor: self.avg_hrv_delta_factor.map(thousandths),
+            recovery_hrv_score: self.recovery_hrv_score.map(hundredths),
+            temperature_deviation: self.temperature_deviation.map(|found| CelsiusDifference(hundredths(found.0))),
+            temperature_deviation_factor: self.temperature_deviation_factor.map(thousandths),
+            avg_temperature_today: self.avg_temperature_today.map(|mean| Celsius(hundredths(mean.0))),
+            avg_temperature_past_7_days: self.avg_temperature_past_7_days.map(|mean| Celsius(hundredths(mean.0))),
+            avg_rmssd_past_7_days: self.avg_rmssd_past_7_days.map(|mean| Milliseconds(thousandths(mean.0))),
+            sleep_score: self.sleep_score.map(hundredths),
+        }
     }
 }

@@ -4,6 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::Value;
 
+use super::facts::recovery_on;
 use super::slots_json::{DaySlots, write_section};
 use super::units::{BeatsPerMinute, Celsius, EpochMs, MmHg, Percent, Seconds};
 use super::*;
@@ -175,7 +176,7 @@ proptest! {
         for (section, night) in [
             (Section::Sleep, SleepSection::of_stages(DAY, &day.facts).map(SectionBody::Sleep)),
             (Section::ServiceSleep, SleepSection::of_movements(DAY, &day.facts).map(SectionBody::ServiceSleep)),
-            (Section::Recovery, RecoverySection::of(DAY, &day.facts, &day.profile).map(SectionBody::Recovery)),
+            (Section::Recovery, recovery_on(DAY, &day.facts, &day.profile).map(SectionBody::Recovery)),
         ] {
             let json = stored.iter().find(|(of, _)| *of == section).map(|(_, json)| json.as_str());
             prop_assert_eq!(json.map(|json| section.read(json).unwrap()), night);

@@ -15,16 +15,14 @@ use super::texts::TextSeed;
 use super::whole_numbers;
 use crate::body::with_f64_numbers;
 
-/// Value under a column's name.
+/// Value under a column's name, until the batch takes it: a column as it is, a single value for one of its rows.
 pub(super) enum Field {
     /// One value for all rows, or the value of a single row.
     One(Result<i32, CellError>),
     /// One text for all rows, or the text of a single row.
     OneText(Result<Option<Arc<str>>, CellError>),
-    /// A value each.
-    Each { cells: Vec<i32>, faults: Vec<(u32, CellError)> },
-    /// A text each.
-    EachText { texts: Vec<Option<Arc<str>>>, faults: Vec<(u32, CellError)> },
+    /// A value or a text each: the column as the batch will have it.
+    Each { cells: Cells, faults: Vec<(u32, CellError)> },
 }
 
 impl Field {
@@ -32,19 +30,22 @@ impl Field {
     pub(super) fn rows(&self) -> Option<usize> {
         match self {
             Field::One(_) | Field::OneText(_) => None,
-            Field::Each { cells, .. } => Some(cells.len()),
-            Field::EachText { texts, .. } => Some(texts.len()),
+            Field::Each { cells: Cells::Values(cells), .. } => Some(cells.len()),
+            Field::Each { cells: Cells::Text(texts), .. } => Some(texts.len()),
+            // Arrays are read into the two others.
+            Field::Each { cells: Cells::Constant(_), .. } => None,
         }
     }
 
     /// Returns what an array holds of the account of the upload, bytes; texts without their characters.
     pub(super) fn counted_bytes(&self) -> usize {
-        let of_faults = |faults: &Vec<(u32, CellError)>| faults.capacity() * size_of::<(u32, CellError)>();
-        match self {
-            Field::One(_) | Field::OneText(_) => 0,
-            Field::Each { cells, faults } => cells.capacity() * size_of::<i32>() + of_faults(faults),
-            Field::EachText { texts, faults } => texts.capacity() * size_of::<Option<Arc<str>>>() + of_faults(faults),
-        }
+        let Field::Each { cells, faults } = self else { return 0 };
+        let of_cells = match cells {
+            Cells::Values(cells) => cells.capacity() * size_of::<i32>(),
+            Cells::Text(texts) => texts.capacity() * size_of::<Option<Arc<str>>>(),
+            Cells::Constant(_) => 0,
+        };
+        of_cells + faults.capacity() * size_of::<(u32, CellError)>()
     }
 
     /// Returns what is wrong with a constant.
@@ -52,14 +53,14 @@ impl Field {
         match self {
             Field::One(cell) => cell.err(),
             Field::OneText(text) => text.as_ref().err().copied(),
-            Field::Each { .. } | Field::EachText { .. } => None,
+            Field::Each { .. } => None,
         }
     }
 
     /// Returns the rows of an array that are wrong.
     pub(super) fn faults(&self) -> &[(u32, CellError)] {
         match self {
-            Field::Each { faults, .. } | Field::EachText { faults, .. } => faults,
+            Field::Each { faults, .. } => faults,
             Field::One(_) | Field::OneText(_) => &[],
         }
     }
@@ -83,7 +84,7 @@ impl Field {
     /// Appends the cells of some rows.
     pub(super) fn append_cells(self, rows: usize, cells: &mut Vec<i32>) {
         match self {
-            Field::Each { cells: each, .. } => cells.extend(each),
+            Field::Each { cells: Cells::Values(each), .. } => cells.extend(each),
             constant => cells.resize(cells.len() + rows, constant.cell()),
         }
     }
@@ -91,7 +92,7 @@ impl Field {
     /// Appends the texts of some rows.
     pub(super) fn append_texts(self, rows: usize, texts: &mut Vec<Option<Arc<str>>>) {
         match self {
-            Field::EachText { texts: each, .. } => texts.extend(each),
+            Field::Each { cells: Cells::Text(each), .. } => texts.extend(each),
             constant => texts.resize(texts.len() + rows, constant.into_text()),
         }
     }
@@ -101,8 +102,7 @@ impl Field {
         match self {
             Field::One(cell) => Cells::Constant(cell.unwrap_or(NULL)),
             Field::OneText(text) => Cells::Text(vec![text.ok().flatten(); rows]).simplified(),
-            Field::Each { cells, .. } => Cells::Values(cells).simplified(),
-            Field::EachText { texts, .. } => Cells::Text(texts).simplified(),
+            Field::Each { cells, .. } => cells.simplified(),
         }
     }
 }
@@ -175,7 +175,7 @@ impl FieldSeed<'_> {
             self.at.place.give_back(bytes + faults.capacity() * size_of::<(u32, CellError)>());
             return Ok(None);
         }
-        Ok(Some(Field::Each { cells, faults }))
+        Ok(Some(Field::Each { cells: Cells::Values(cells), faults }))
     }
 
     /// Returns what the parser found wrong: with the value, which is noted with its place already, or with the text
@@ -261,7 +261,7 @@ impl<'de> Visitor<'de> for FieldSeed<'_> {
                 }
                 texts.push(text.ok().flatten());
             }
-            return Ok(Field::EachText { texts, faults });
+            return Ok(Field::Each { cells: Cells::Text(texts), faults });
         }
         let mut cells = Vec::new();
         while let Some(cell) = elements.next_element_seed(self.cell())? {
@@ -273,7 +273,7 @@ impl<'de> Visitor<'de> for FieldSeed<'_> {
             }
             cells.push(cell.unwrap_or(NULL));
         }
-        Ok(Field::Each { cells, faults })
+        Ok(Field::Each { cells: Cells::Values(cells), faults })
     }
 }
 
