@@ -11,6 +11,7 @@ mod quoted;
 mod readme;
 mod runner;
 mod shown;
+mod structure;
 mod unrun;
 
 use serde_json::json;

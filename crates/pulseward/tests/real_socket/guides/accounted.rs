@@ -1,8 +1,8 @@
-//! Every block of README.md and of docs/ is run, compared with what it shows, or has a reason why not.
+//! Every block of README.md, of ARCHITECTURE.md, of the portal's README and of docs/ is run, compared with what it shows, or has a reason why not.
 
 use std::collections::BTreeMap;
 
-use super::blocks::{Block, at_root, blocks_in};
+use super::blocks::{Block, at_root, blocks_in, blocks_of};
 
 /// Pages of which `run_guide` runs all programs and compares all answers that they show, and the test that has it do so.
 const RUN: [(&str, &str); 7] = [
@@ -16,7 +16,19 @@ const RUN: [(&str, &str); 7] = [
 ];
 
 /// Blocks that something else runs or compares: page, what is written behind the fence, how many of them, the test.
-const ELSEWHERE: [(&str, &str, usize, &str); 15] = [
+const ELSEWHERE: [(&str, &str, usize, &str); 17] = [
+    (
+        "ARCHITECTURE.md",
+        "text crates",
+        1,
+        "guides/structure.rs::crates_use_only_what_the_drawing_has_further_to_the_right",
+    ),
+    (
+        "crates/portal/README.md",
+        "sh portal",
+        1,
+        "guides/structure.rs::commands_of_the_portals_readme_are_scripts_of_its_package",
+    ),
     ("README.md", "json", 1, "guides/readme.rs::first_command"),
     ("README.md", "sh printed", 1, "guides/readme.rs::first_command"),
     ("docs/adding-a-derivation.md", "rust", 1, "guides/quoted.rs::code_of_the_documents_is_in_the_sources"),
@@ -92,12 +104,14 @@ fn faults_of(page: &str, text: &str) -> Vec<String> {
     faults
 }
 
-/// README.md and what lies in docs/.
+/// What lies in docs/, and the pages elsewhere that this repository documents itself with. The README of `vitals` is not
+/// among them: rustdoc runs its blocks.
 pub fn pages() -> Vec<String> {
     let files = std::fs::read_dir(at_root("docs")).unwrap().map(|entry| entry.unwrap().path());
     let docs = files.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
     let docs = docs.map(|path| format!("docs/{}", path.file_name().unwrap().to_str().unwrap()));
-    let mut pages: Vec<String> = docs.chain(["README.md".to_owned()]).collect();
+    let others = ["README.md", "ARCHITECTURE.md", "crates/portal/README.md"].map(str::to_owned);
+    let mut pages: Vec<String> = docs.chain(others).collect();
     pages.sort();
     pages
 }
@@ -106,6 +120,9 @@ pub fn pages() -> Vec<String> {
 fn every_block_is_run_or_compared_or_has_a_reason() {
     let pages = pages();
     assert!(pages.len() > 20, "{pages:?}");
+    for page in ["ARCHITECTURE.md", "crates/portal/README.md"] {
+        assert!(pages.iter().any(|one| one == page) && !blocks_of(page).is_empty(), "{page}");
+    }
     let text_of = |page: &String| std::fs::read_to_string(at_root(page)).unwrap();
     let faults: Vec<String> = pages.iter().flat_map(|page| faults_of(page, &text_of(page))).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));

@@ -1,4 +1,4 @@
-//! The fenced blocks of README.md and of docs/.
+//! The fenced blocks of the guides.
 //!
 //! The words behind a block's language say what else it is: `yours` (what the reader puts in; a test puts in its own values
 //! for the same names), `no-run: REASON` (nothing can run it), and others that `accounted.rs` knows.
