@@ -105,12 +105,12 @@ def roots(sources):
     return [path for path in sources if pattern.search(path)]
 
 
-def read_module(sources, module, is_root, seen):
-    """Reads a file into `module`, and the files that it declares."""
+def read_module(sources, module, is_root, seen, code_of):
+    """Reads a file into `module`, and the files that it declares. `code_of` answers what of a file is read."""
     text = sources[module.file]
     seen.append(module)
     renamed = {name: path for path, name in PATH_ATTRIBUTE.findall(text.raw)}
-    tokens = TOKEN.findall(without_tests(text.code))
+    tokens = TOKEN.findall(code_of(text.code))
     inline = [(module, 0)]
     depth, at = 0, 0
     while at < len(tokens):
@@ -129,7 +129,7 @@ def read_module(sources, module, is_root, seen):
                 inline.append((child, depth))
             elif file := child_file(sources, module.file, name, is_root, renamed):
                 child = here.children[name] = Module(file, here)
-                read_module(sources, child, False, seen)
+                read_module(sources, child, False, seen, code_of)
             at += 3
             continue
         elif token == "use" and (at == 0 or tokens[at - 1] not in ("<", "+", ",")):
@@ -253,18 +253,32 @@ def files_named(module, path, busy=frozenset()):
     return [here.file for here, name, found in steps(module, path, busy) if name and found and not is_own(here, name)]
 
 
+def modules_of(sources, root, code_of):
+    """The modules of a crate."""
+    modules = []
+    top = Module(root)
+    top.defined_macros = {}
+    read_module(sources, top, True, modules, code_of)
+    return modules
+
+
+def whole(code):
+    return code
+
+
 def imports(sources):
     """{file: {file: names}} twice: of the files that define what is taken, and of those that are named on the way there.
 
-    Declarations of modules are no imports, and neither is what only tests see of a file that they share with other code.
+    Declarations of modules are no imports. What the tests inside of a file take is taken by the file; what they name on the
+    way there is not counted, because tests see a crate as those outside of it do.
     """
     defining, naming = {}, {}
     for root in roots(sources):
-        modules = []
-        top = Module(root)
-        top.defined_macros = {}
-        read_module(sources, top, True, modules)
-        for module in modules:
+        for module in modules_of(sources, root, whole):
+            for _, target, _ in taken(module):
+                if isinstance(target, tuple):
+                    add_edge(defining, module.file, target[0], target[1])
+        for module in modules_of(sources, root, without_tests):
             for name, target, named in taken(module):
                 if isinstance(target, tuple):
                     add_edge(defining, module.file, target[0], target[1])

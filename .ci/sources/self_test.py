@@ -34,6 +34,10 @@ RUST_CIRCLES = {
     "f/src/list.rs": "use super::topic;\npub static ALL: u8 = topic::leaf::LEAF;\n",
     "f/src/topic/mod.rs": "pub mod leaf;\npub fn all() -> u8 { crate::list::ALL }\n",
     "f/src/topic/leaf.rs": "pub const LEAF: u8 = 1;\n",
+    # By the tests inside of a file.
+    "h/src/lib.rs": "mod base;\nmod user;\n",
+    "h/src/base.rs": "pub struct Base;\n#[cfg(test)]\nmod tests {\n    use super::Base;\n    use crate::user::User;\n    fn f(_: User, _: Base) {}\n}\n",
+    "h/src/user.rs": "use crate::base::Base;\npub struct User(Base);\n",
     # Between files that hold nothing but tests.
     "g/src/lib.rs": "#[cfg(test)]\nmod contract;\n",
     "g/src/contract/mod.rs": "mod bracelets;\nmod people;\n",
@@ -94,8 +98,8 @@ RUST_ONE_WAY = {
     # A macro has its name at the root without the root having exported it again.
     "src/macros.rs": "#[macro_export]\nmacro_rules! shout { () => {} }\n",
     "src/speaker.rs": "pub fn speak() { crate::shout!() }\n",
-    # What only tests see does not count, in the file and in files below.
-    "src/base.rs": "pub struct Base;\n#[cfg(test)]\nmod tests {\n    use crate::user::User;\n    fn f(_: User) {}\n}\n#[cfg(test)]\nmod more;\n",
+    # What tests in a file of their own take does not count for the file that declares them.
+    "src/base.rs": "pub struct Base;\n#[cfg(test)]\nmod more;\n",
     "src/base/more.rs": "use crate::user::User;\nfn f(_: User, _: super::Base) {}\n",
 }
 TYPESCRIPT_CIRCLES = {
@@ -125,12 +129,16 @@ pub const fn fixed(kind: &'static str) {}
 impl S { pub fn optional(&self, mut group: Option<&str>) {} }
 pub fn many<T: Copy>(a: T, uuids: &[String], of: Vec<Account>) {}
 pub fn converted(account: impl Into<String>, subject: Cow<'_, str>) {}
+pub fn verifying(kid: &str, action_type: &str, rows_of: &[&str], voucher_code: &str) {}
+pub struct Held<'a> { pub sync_id: Option<String>, pub name: String, record_id: String, pub group: &'a str, }
 """
 IDS_AS_IDS = """fn own(id: &str) {}
 pub(crate) fn of_the_crate(id: &str) {}
 pub fn typed(id: &PatientId, text: &str, valid: &str, name: String) {}
 pub fn handed_over(key: impl Fn(&str) -> bool, groups: &BTreeMap<GroupCode, String>) {}
 // pub fn shown(id: &str) {}
+pub struct Typed { pub id: PatientId, pub name: String, pub keys: BTreeMap<String, ApiKeyId> }
+struct Own { pub id: String }
 #[cfg(test)]
 mod tests { pub fn tested(id: &str) {} }
 """
@@ -199,11 +207,12 @@ def run():
             {"a/src/one.rs", "a/src/two.rs"}, {"b/src/inner.rs", "b/src/lib.rs", "b/src/outer.rs"},
             {"c/src/parent/mod.rs", "c/src/parent/child.rs"}, {"d/src/face/mod.rs", "d/src/face/user.rs"},
             {"e/src/parent/mod.rs", "e/src/parent/child.rs"}, {"f/src/list.rs", "f/src/topic/mod.rs"},
-            {"g/src/contract/bracelets.rs", "g/src/contract/people.rs"},
+            {"g/src/contract/bracelets.rs", "g/src/contract/people.rs"}, {"h/src/base.rs", "h/src/user.rs"},
         ]),
         expect("circles of definitions", found_in(RUST_CIRCLES, with_named=False), [
             {"a/src/one.rs", "a/src/two.rs"}, {"b/src/inner.rs", "b/src/outer.rs"},
             {"c/src/parent/mod.rs", "c/src/parent/child.rs"}, {"g/src/contract/bracelets.rs", "g/src/contract/people.rs"},
+            {"h/src/base.rs", "h/src/user.rs"},
         ]),
         expect("no circle of Rust", found_in(RUST_ONE_WAY), []),
         expect("circles of calls", found_in(RUST_CALLS, with_calls=True), [{"src/base.rs", "src/above.rs"}]),
@@ -224,8 +233,9 @@ def run():
         expect("bare bools of TypeScript", [name for _, name, _ in functions.with_bare_bools(typescript_functions)],
                ["typed", "guessed", "arrow"]),
         expect("identifiers as text", ids_found_in("crates/store/src/a.rs", IDS_AS_TEXT), [
-            ("plain", "id"), ("waits", "session_id"), ("fixed", "kind"), ("optional", "group"), ("many", "uuids"),
-            ("converted", "account"), ("converted", "subject"),
+            ("Held", "sync_id"), ("Held", "group"), ("plain", "id"), ("waits", "session_id"), ("fixed", "kind"), ("optional", "group"), ("many", "uuids"),
+            ("converted", "account"), ("converted", "subject"), ("verifying", "kid"), ("verifying", "action_type"),
+            ("verifying", "rows_of"), ("verifying", "voucher_code"),
         ]),
         expect("identifiers as identifiers", ids_found_in("crates/store/src/a.rs", IDS_AS_IDS), []),
         expect("identifiers of other crates", ids_found_in("crates/bracelet/src/a.rs", IDS_AS_TEXT), []),

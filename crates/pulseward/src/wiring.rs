@@ -8,20 +8,19 @@ pub mod master_key;
 mod node_name;
 pub mod objects;
 mod presence;
+mod random_bytes;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use platform::{Environment, ObjectCopies, Platform, Settings};
-use rand::TryRng;
-#[expect(clippy::disallowed_types, reason = "the one place where the system's randomness is drawn")]
-use rand::rngs::SysRng;
 use store::backup::Database;
 use store::{Address, HealthDb, Limits, Objects, UsersDb};
 
 pub use expected::Expected;
 pub use folder_lock::HeldFolder;
 pub use node_name::HeldName;
+pub use random_bytes::fill_random;
 
 use self::identity::Stores;
 use self::objects::Missing;
@@ -264,16 +263,6 @@ pub fn take_name(options: &StoreOptions) -> Result<HeldName, Failure> {
 #[allow(clippy::disallowed_methods)] // the one place where the clock is read
 pub fn now_ms() -> i64 {
     jiff::Timestamp::now().as_millisecond()
-}
-
-/// Fills bytes from the operating system.
-///
-/// # Panics
-/// When the system has no randomness to give: nothing could be made safely then.
-pub fn fill_random(bytes: &mut [u8]) {
-    if let Err(error) = SysRng.try_fill_bytes(bytes) {
-        panic!("the operating system has no randomness: {error}");
-    }
 }
 
 /// Returns where a database of the store is.

@@ -181,7 +181,7 @@ mod tests {
     use store::Address;
 
     use super::*;
-    use crate::wiring::fill_random;
+    use crate::wiring::random_bytes::fill_random;
 
     async fn opened(folder: &Path, objects: &str) -> (UsersDb, HealthDb, Objects) {
         let objects = Objects::folder(&folder.join(objects)).unwrap();

@@ -91,7 +91,7 @@ fn refuse_public(_path: &Path) -> Result<(), Failure> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::wiring::fill_random;
+    use crate::wiring::random_bytes::fill_random;
     use std::os::unix::fs::PermissionsExt as _;
 
     #[test]

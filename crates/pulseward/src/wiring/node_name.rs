@@ -70,7 +70,7 @@ fn host() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wiring::fill_random;
+    use crate::wiring::random_bytes::fill_random;
 
     fn name(data: &Path) -> HeldName {
         take(data, fill_random).unwrap()

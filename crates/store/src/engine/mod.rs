@@ -16,6 +16,7 @@ mod database_files;
 mod deadlines;
 mod durations;
 mod found;
+pub(crate) mod line;
 mod migrate;
 mod operations;
 mod pages;
@@ -55,6 +56,7 @@ pub use sqlite::kept_logs::DamagedLog;
 pub use statement::Tx;
 
 use self::body::{Answer, Body};
+use self::line::Line;
 use self::operations::Operations;
 use self::postgres::Writing;
 use crate::error::Result;
@@ -161,7 +163,7 @@ impl Db {
 
     /// The same for a write that waits for rows of one owner alone, such as a patient. On PostgreSQL few of them run at the
     /// same time, so that those who wait for a row of one patient leave the connections to all others.
-    pub(crate) async fn write_of<T, F>(&self, owner: &str, work: F) -> Result<T>
+    pub(crate) async fn write_of<T, F>(&self, owner: Line<'_>, work: F) -> Result<T>
     where
         T: Send + 'static,
         F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
@@ -174,7 +176,7 @@ impl Db {
     /// The same for a write that comes to hold rows which those of many owners hold, such as the head of a log; `lines` names
     /// them and the owner, in an order in which all writes name theirs. On PostgreSQL few of each line run at the same
     /// time, and none of them holds such a row for long.
-    pub(crate) async fn write_in_line<T, F>(&self, lines: &[&str], work: F) -> Result<T>
+    pub(crate) async fn write_in_line<T, F>(&self, lines: &[Line<'_>], work: F) -> Result<T>
     where
         T: Send + 'static,
         F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
@@ -196,7 +198,7 @@ impl Db {
     }
 
     /// The same for a write that waits for rows of one owner alone; see [`Db::write_of`].
-    pub(crate) async fn write_single_of<T, F>(&self, owner: &str, work: F) -> Result<T>
+    pub(crate) async fn write_single_of<T, F>(&self, owner: Line<'_>, work: F) -> Result<T>
     where
         T: Send + 'static,
         F: AsyncFnMut(&Tx<'_>) -> Result<T> + Send + 'static,
@@ -211,7 +213,7 @@ impl Db {
         Writing { work: self.work, owners: &[] }
     }
 
-    fn of_owners<'owners>(&self, of_request: Work, owners: &'owners [&'owners str]) -> Writing<'owners> {
+    fn of_owners<'owners>(&self, of_request: Work, owners: &'owners [Line<'owners>]) -> Writing<'owners> {
         let work = if self.work == Work::Request { of_request } else { self.work };
         Writing { work, owners }
     }

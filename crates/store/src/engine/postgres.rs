@@ -11,8 +11,10 @@
 //! Everything has a limit ([`super::deadlines`]), and while the server answers nothing at all, operations fail at once
 //! ([`breaker`]).
 
+mod attempts;
 mod breaker;
 mod connection;
+mod connections;
 mod direct;
 pub(super) mod flight;
 mod held;
@@ -25,7 +27,6 @@ mod pool;
 mod pooled;
 #[cfg(test)]
 mod pooler_tests;
-mod probes;
 mod rules;
 mod statements;
 #[cfg(test)]
@@ -34,25 +35,25 @@ mod tests;
 mod unwatched_tests;
 mod vacuum;
 mod wake_ups;
+mod watch;
 mod write_places;
 
 use std::sync::Arc;
 
-use deadpool_postgres::{HookError, PoolError};
-use futures::future::LocalBoxFuture;
-use runtime::{Instant, Left};
+use runtime::Instant;
 use tokio::sync::oneshot;
-use tokio_util::task::{AbortOnDropHandle, LocalPoolHandle};
 
-use self::breaker::{Breaker, away};
+use self::attempts::{Attempt, read, write_once};
+use self::connections::{Connections, connect, joined};
 pub(super) use self::direct::{connect_directly, first_value};
 use self::flight::{Flight, Mode};
-use self::held::Held;
-use self::lanes::{Lanes, Place};
+use self::lanes::Place;
 pub(super) use self::wake_ups::listen;
-use super::body::{Body, Statements};
+use self::watch::Watch;
+use super::body::Body;
 use super::counts::PoolCounts;
-use super::deadlines::{LONGEST_UNWATCHED, SUSPICIOUS, TRY_AGAIN_WITHIN, Work};
+use super::deadlines::{LONGEST_UNWATCHED, TRY_AGAIN_WITHIN, Work};
+use super::line::Line;
 use super::statement::Tx;
 use crate::error::{Result, StoreError};
 
@@ -65,20 +66,10 @@ const TRIES: usize = 4;
 pub(super) struct Postgres {
     /// What operations use.
     operations: Connections,
-    /// What the server is asked on whether it is there.
-    probes: Connections,
-    breaker: Arc<Breaker>,
+    /// What ends operations while the server does not answer.
+    watch: Watch,
     /// Address, for connections of their own.
     url: Arc<str>,
-    /// Whether a pooler gives each transaction another connection of the server.
-    is_pooled: bool,
-}
-
-/// Connections, and the threads that drive them.
-#[derive(Clone)]
-struct Connections {
-    threads: LocalPoolHandle,
-    lanes: Arc<Lanes>,
 }
 
 /// What a write is, as far as limits go.
@@ -87,7 +78,7 @@ pub(super) struct Writing<'owners> {
     /// Which deadlines it has.
     pub work: Work,
     /// Whose rows alone it touches, and which rows of all it waits for; writes of each of them take few connections.
-    pub owners: &'owners [&'owners str],
+    pub owners: &'owners [Line<'owners>],
 }
 
 impl std::fmt::Debug for Postgres {
@@ -97,29 +88,31 @@ impl std::fmt::Debug for Postgres {
     }
 }
 
-/// How a transaction ended that may be tried again.
-enum Attempt {
-    /// It ended, and trying again would be wrong.
-    Ended(Result<()>),
-    /// Nothing of it has happened.
-    Again(StoreError),
-}
-
 impl Postgres {
+    /// Reads with one statement, in less than a second; at once while it is known that the server does not answer.
+    pub(super) async fn probe(&self, body: Body, again: Body) -> Result<()> {
+        self.watch.probe(body, again).await
+    }
+
+    /// Fails where nothing can be read or written, in less than a second for each.
+    pub(super) async fn check_writing(&self) -> Result<()> {
+        self.watch.check_writing().await
+    }
+
     /// Reads in one snapshot; once more on another connection when the first one broke.
     pub(super) async fn read(&self, kind: Work, body: Body) -> Result<()> {
-        self.guarded(self.operations.run(async move |place| read(&place, Mode::Snapshot(kind), body).await)).await
+        self.watch.guarded(self.operations.run(async move |place| read(&place, Mode::Snapshot(kind), body).await)).await
     }
 
     /// Reads with one statement, which is a snapshot by itself.
     pub(super) async fn read_single(&self, kind: Work, body: Body) -> Result<()> {
-        let mode = self.mode_of_single(kind);
-        self.guarded(self.operations.run(async move |place| read(&place, mode, body).await)).await
+        let mode = self.watch.mode_of_single(kind);
+        self.watch.guarded(self.operations.run(async move |place| read(&place, mode, body).await)).await
     }
 
     /// Writes with one statement. It is not tried again: where its answer was lost, it may have been carried out.
     pub(super) async fn write_single(&self, kind: Writing<'_>, mut body: Body) -> Result<()> {
-        if self.mode_of_single(kind.work) != Mode::Single {
+        if self.watch.mode_of_single(kind.work) != Mode::Single {
             return self.write(kind, body).await;
         }
         let work = async move |place: Arc<Place>| {
@@ -156,34 +149,29 @@ impl Postgres {
         self.run_write(kind.owners, work).await
     }
 
-    /// Returns how a single statement runs that reads: by itself, unless its deadlines have to travel with it.
-    fn mode_of_single(&self, kind: Work) -> Mode {
-        if self.is_pooled || kind.needs_transaction() { Mode::Snapshot(kind) } else { Mode::Single }
-    }
-
     /// Sends a wake-up to everyone who listens, in a transaction of its own.
     pub(super) async fn notify(&self, message: &str) -> Result<()> {
         let text = wake_ups::notify(message)?;
         let send = async move |place| Flight::begin(connect(&place).await?, Mode::Single).run(&text).await;
-        self.guarded(self.operations.run(send)).await
+        self.watch.guarded(self.operations.run(send)).await
     }
 
     /// Returns how many connections there are and what waits for one.
     pub(super) fn pool_counts(&self) -> PoolCounts {
-        let (breaks, is_broken) = self.breaker.counts();
+        let (breaks, is_broken) = self.watch.breaker_counts();
         PoolCounts { breaks, is_broken, ..self.operations.lanes.counts() }
     }
 
     /// Runs what writes. A caller that goes away ends it: at once while it waits for a connection, and after some time when
     /// it has begun.
-    async fn run_write<F>(&self, owners: &[&str], work: F) -> Result<()>
+    async fn run_write<F>(&self, owners: &[Line<'_>], work: F) -> Result<()>
     where
         F: AsyncFnOnce(Arc<Place>) -> Result<()> + Send + 'static,
     {
-        let place = self.guarded(self.operations.lanes.place(owners)).await?;
+        let place = self.watch.guarded(self.operations.lanes.place(owners)).await?;
         let running = self.operations.spawn(place, work);
         let (caller, gone) = oneshot::channel::<()>();
-        let postgres = self.clone();
+        let watch = self.watch.clone();
         let ended = runtime::spawn("store", async move {
             let unwatched = async {
                 // It fails when the caller is gone, who sends nothing.
@@ -192,7 +180,7 @@ impl Postgres {
             };
             tokio::select! {
                 biased;
-                ended = postgres.guarded(running.ended()) => ended,
+                ended = watch.guarded(running.ended()) => ended,
                 () = unwatched => Err(StoreError::Unavailable("the caller of a write has gone".to_owned())),
             }
         });
@@ -200,141 +188,4 @@ impl Postgres {
         drop(caller);
         ended
     }
-
-    /// Runs work until the server gives no answer to anything any more. It is then dropped.
-    async fn guarded<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
-        let mut state = self.breaker.subscribe();
-        if *state.borrow() {
-            return Err(away());
-        }
-        let mut work = std::pin::pin!(work);
-        loop {
-            tokio::select! {
-                biased;
-                answer = &mut work => {
-                    if !matches!(answer, Err(StoreError::Unavailable(_))) {
-                        self.breaker.note_answer();
-                    }
-                    return answer;
-                }
-                _ = state.wait_for(|is_open| *is_open) => return Err(away()),
-                () = runtime::sleep(SUSPICIOUS) => self.suspect(),
-            }
-        }
-    }
-}
-
-impl Connections {
-    /// Runs work on a lane; it ends when the caller goes away, and what the server does for it is cancelled.
-    async fn run<F>(&self, work: F) -> Result<()>
-    where
-        F: AsyncFnOnce(Arc<Place>) -> Result<()> + Send + 'static,
-    {
-        let place = self.lanes.place(&[]).await?;
-        // Otherwise a request that was broken off would leave a long read running, and a place taken.
-        self.spawn(place, work).ended().await
-    }
-
-    fn spawn<F>(&self, place: Place, work: F) -> OnLane
-    where
-        F: AsyncFnOnce(Arc<Place>) -> Result<()> + Send + 'static,
-    {
-        let lane = place.lane();
-        let (result, leave) = Left::new();
-        let begin: Begin = Box::new(move || Box::pin(async move { leave.put(work(Arc::new(place)).await) }));
-        #[expect(clippy::disallowed_methods, reason = "the work of a connection stays on the thread of its lane")]
-        let task = self.threads.spawn_pinned_by_idx(begin, lane);
-        OnLane { task: AbortOnDropHandle::new(task), result }
-    }
-}
-
-/// Work as a lane takes it: of one type, so that what drives tasks is compiled once and not for each operation.
-type Begin = Box<dyn FnOnce() -> LocalBoxFuture<'static, ()> + Send>;
-
-/// Work on a lane, which ends when this is dropped.
-struct OnLane {
-    task: AbortOnDropHandle<()>,
-    result: Left<Result<()>>,
-}
-
-impl OnLane {
-    async fn ended(self) -> Result<()> {
-        let stopped = || StoreError::Database("store work stopped".to_owned());
-        joined(self.task.await.map(|()| self.result.take().unwrap_or_else(|| Err(stopped()))))
-    }
-}
-
-fn joined<T>(ended: std::result::Result<Result<T>, impl std::fmt::Display>) -> Result<T> {
-    ended.unwrap_or_else(|error| Err(StoreError::Database(format!("store work stopped: {error}"))))
-}
-
-async fn read(place: &Arc<Place>, mode: Mode, mut body: Body) -> Result<()> {
-    let begun = Instant::now();
-    match read_once(place, mode, &mut *body).await {
-        // A read has no effects, so a second one is as good as the first. Once is enough: the broken connection took
-        // those of its age with it, so the next one is new.
-        Err(StoreError::Unavailable(_)) if begun.elapsed() < TRY_AGAIN_WITHIN => {
-            read_once(place, mode, &mut *body).await
-        }
-        ended => ended,
-    }
-}
-
-async fn read_once(place: &Arc<Place>, mode: Mode, body: &mut dyn Statements) -> Result<()> {
-    let client = connect(place).await?;
-    let flight = Flight::begin(client.clone(), mode);
-    let ended = body.run(&Tx::on_postgres(&flight)).await;
-    flight.end();
-    if ended.is_err() {
-        place.pool().close_older(&client);
-    }
-    ended
-}
-
-async fn write_once(place: &Arc<Place>, mode: Mode, body: &mut dyn Statements) -> Attempt {
-    let client = match connect(place).await {
-        Ok(client) => client,
-        // Not again: waiting for a connection has already taken as long as an operation may wait.
-        Err(error) => return Attempt::Ended(Err(error)),
-    };
-    let flight = Flight::begin(client.clone(), mode);
-    let worked = body.run(&Tx::on_postgres(&flight)).await;
-    let attempt = ended(flight, worked).await;
-    if !matches!(attempt, Attempt::Ended(Ok(()))) {
-        place.pool().close_older(&client);
-    }
-    attempt
-}
-
-/// Commits what has worked, and ends what has not.
-async fn ended(flight: Flight, worked: Result<()>) -> Attempt {
-    match worked {
-        Ok(()) => match flight.commit().await {
-            Ok(()) => Attempt::Ended(Ok(())),
-            Err(failure) if failure.is_undone => again_or_ended(failure.error),
-            Err(failure) => Attempt::Ended(Err(failure.error)),
-        },
-        Err(error) => {
-            // A statement that was only sent may have failed first. Its error says what happened, while later ones say
-            // that the transaction is aborted.
-            let error = flight.cause(error).await;
-            flight.end();
-            again_or_ended(error)
-        }
-    }
-}
-
-fn again_or_ended(error: StoreError) -> Attempt {
-    match error {
-        StoreError::Unavailable(_) => Attempt::Again(error),
-        error => Attempt::Ended(Err(error)),
-    }
-}
-
-async fn connect(place: &Arc<Place>) -> Result<Arc<Held>> {
-    Held::take(place).await.map(Arc::new).map_err(|error| match error {
-        PoolError::Timeout(_) => StoreError::Unavailable("no database connection became free in time".to_owned()),
-        PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => error.into(),
-        error => StoreError::Unavailable(error.to_string()),
-    })
 }

@@ -16,6 +16,7 @@ use super::pool::{Counters, Pool};
 use super::rules::Rules;
 use super::write_places::{WritePlace, WritePlaces};
 use crate::engine::counts::{PoolCounts, Waiting};
+use crate::engine::line::Line;
 use crate::error::{Result, StoreError};
 
 /// The lanes of a database.
@@ -74,12 +75,12 @@ impl Lanes {
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] when none became free in time.
-    pub async fn place(self: &Arc<Self>, rows_of: &[&str]) -> Result<Place> {
+    pub async fn place(self: &Arc<Self>, rows_of: &[Line<'_>]) -> Result<Place> {
         // Before the place: who waits for a turn must not keep a connection from others.
         let mut turns = Vec::with_capacity(rows_of.len());
         for owner in rows_of {
             let _counted = Waiting::begin(&self.waiting);
-            turns.push(self.owners.turn(owner).await?);
+            turns.push(self.owners.turn(*owner).await?);
         }
         let write = if turns.is_empty() {
             None

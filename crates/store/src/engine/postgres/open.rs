@@ -3,18 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, RecyclingMethod};
-use tokio_postgres::config::SslMode;
-use tokio_postgres::{Config, NoTls};
-use tokio_util::task::LocalPoolHandle;
-
 use super::breaker::Breaker;
-use super::lanes::{Lanes, Place};
-use super::pool::{Counters, Pool};
+use super::connections::{Connections, connect};
+use super::lanes::Place;
 use super::pooled::refuse_pooler;
 use super::rules::Rules;
 use super::statements::Statements;
-use super::{Connections, Postgres, connect, connection};
+use super::watch::{PROBES, Watch};
+use super::{Postgres, connection};
 use crate::engine::address::Limits;
 use crate::engine::deadlines::{LONGEST_CANCEL, LONGEST_PROBE};
 use crate::engine::migrate::{MIGRATION_LOCK, Migrations, Target, text_for};
@@ -22,8 +18,6 @@ use crate::error::Result;
 
 /// Threads that drive connections: more than a few do not help, since the server does the work.
 const MOST_LANES: usize = 4;
-/// Connections on which the server is asked whether it is there: one, and another one where that has died.
-pub(super) const PROBES: usize = 2;
 
 impl Postgres {
     pub(in crate::engine) async fn open(url: &str, migrations: Migrations, limits: Limits) -> Result<Self> {
@@ -40,39 +34,11 @@ impl Postgres {
         let of_probes = Rules { wait: LONGEST_PROBE, longest_cancel: Duration::ZERO, ..rules.clone() };
         let operations = Connections::open(&config, limits.connections, lanes, rules)?;
         let probes = Connections::open(&config, PROBES, 1, of_probes)?;
-        let postgres = Postgres { operations, probes, breaker, url: url.into(), is_pooled };
+        let watch = Watch { probes, operations: operations.clone(), breaker, is_pooled };
+        let postgres = Postgres { operations, watch, url: url.into() };
         postgres.operations.run(async move |place| migrate(&place, migrations).await).await?;
         Ok(postgres)
     }
-}
-
-impl Connections {
-    fn open(config: &Config, connections: usize, lanes: usize, rules: Rules) -> Result<Self> {
-        // A lane without a connection would keep its operations waiting for ever.
-        let lanes = lanes.min(connections.max(1));
-        let counters: Arc<Counters> = Arc::default();
-        let pools = (0..lanes).map(|lane| {
-            // What cannot be divided goes to the first lanes.
-            let connections = connections / lanes + usize::from(lane < connections % lanes);
-            let connections = connections.max(1);
-            Ok((pool(config, connections, &rules, &counters)?, connections))
-        });
-        let pools = pools.collect::<Result<Vec<_>>>()?;
-        #[expect(clippy::disallowed_methods, reason = "connections stay on one thread, for which the seam has no word")]
-        let threads = LocalPoolHandle::new(lanes);
-        Ok(Connections { threads, lanes: Arc::new(Lanes::new(pools, rules, counters)) })
-    }
-}
-
-fn pool(config: &Config, connections: usize, rules: &Rules, counters: &Arc<Counters>) -> Result<Pool> {
-    // A connection whose peer has gone is noticed by the task that drives it, so looking whether it is closed is enough.
-    let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-    let tls = if config.get_ssl_mode() == SslMode::Disable { None } else { Some(connection::tls()?) };
-    let manager = match tls.clone() {
-        None => Manager::from_config(config.clone(), NoTls, recycling),
-        Some(tls) => Manager::from_config(config.clone(), tls, recycling),
-    };
-    Pool::new(manager, tls, connections, rules, counters)
 }
 
 /// Brings the schema up to date, one node at a time.

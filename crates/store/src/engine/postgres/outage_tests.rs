@@ -7,6 +7,7 @@ use runtime::Instant;
 use testkit::{OwnServer, Postgres as Server};
 
 use super::tests::{LONGEST, ONE, VALUE, fill, number, open, raise};
+use crate::engine::line::Line;
 use crate::engine::{Db, Tx};
 use crate::error::{Result, StoreError};
 
@@ -23,7 +24,7 @@ async fn ask(db: &Db) -> (Vec<Result<()>>, Duration) {
         let db = db.clone();
         runtime::spawn("an operation", async move {
             match number_of_call % 3 {
-                0 => db.write_of("ada", async |tx: &Tx<'_>| raise(tx).await).await,
+                0 => db.write_of(Line::named("ada"), async |tx: &Tx<'_>| raise(tx).await).await,
                 1 => db.write(async |tx| raise(tx).await).await,
                 _ => db.read(async |tx| number(tx, VALUE).await.map(drop)).await,
             }

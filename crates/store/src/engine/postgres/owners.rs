@@ -9,6 +9,7 @@ use runtime::HashMap;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::engine::deadlines::{LONGEST_QUEUE, OF_ONE_OWNER};
+use crate::engine::line::Line;
 use crate::error::{Result, StoreError};
 
 /// The owners whose rows are being written.
@@ -38,8 +39,8 @@ impl Owners {
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] when those before it have not ended in time.
-    pub async fn turn(self: &Arc<Self>, rows_of: &str) -> Result<Turn> {
-        let owner: Arc<str> = rows_of.into();
+    pub async fn turn(self: &Arc<Self>, rows_of: Line<'_>) -> Result<Turn> {
+        let owner: Arc<str> = rows_of.name().into();
         // Made before the wait, so that a wait that fails leaves no queue behind.
         let mut turn = Turn { owners: self.clone(), owner: owner.clone(), permit: None, is_further: false };
         let queue = self.queues().entry(owner).or_insert_with(|| Arc::new(Semaphore::new(self.at_once))).clone();
@@ -85,17 +86,17 @@ mod tests {
 
     /// Returns whether a turn is not to be had now.
     async fn waits(owners: &Arc<Owners>, owner: &str) -> bool {
-        runtime::timeout(Duration::from_millis(50), owners.turn(owner)).await.is_err()
+        runtime::timeout(Duration::from_millis(50), owners.turn(Line::named(owner))).await.is_err()
     }
 
     #[tokio::test]
     async fn writes_of_one_owner_beyond_two_wait_and_those_of_others_do_not() {
         let owners = Arc::new(Owners::new(16));
-        let first = owners.turn("ada").await.unwrap();
-        let second = owners.turn("ada").await.unwrap();
+        let first = owners.turn(Line::named("ada")).await.unwrap();
+        let second = owners.turn(Line::named("ada")).await.unwrap();
         assert_eq!([first.is_further(), second.is_further()], [false, true]);
         assert!(waits(&owners, "ada").await);
-        let _other = owners.turn("grace").await.unwrap();
+        let _other = owners.turn(Line::named("grace")).await.unwrap();
         drop(first);
         assert!(!waits(&owners, "ada").await);
     }
@@ -103,7 +104,7 @@ mod tests {
     #[tokio::test]
     async fn no_queue_is_kept_for_owners_without_writes() {
         let owners = Arc::new(Owners::new(2));
-        let turn = owners.turn("ada").await.unwrap();
+        let turn = owners.turn(Line::named("ada")).await.unwrap();
         assert!(waits(&owners, "ada").await, "of two connections one is for others");
         assert_eq!(owners.queues().len(), 1);
         drop(turn);

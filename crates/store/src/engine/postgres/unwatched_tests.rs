@@ -9,6 +9,7 @@ use testkit::Postgres as Server;
 use super::tests::{
     Holder, LONGEST, ONE, RAISE, VALUE, number, open, open_with, raise, until_queued, until_waiting, waiting,
 };
+use crate::engine::line::Line;
 use crate::engine::{Db, Tx};
 use crate::error::{Result, StoreError};
 
@@ -115,16 +116,15 @@ async fn row_that_is_held_keeps_two_connections_waiting_and_no_other_owner() {
     let begun = Instant::now();
     let of_ada = (0..20).map(|_| {
         let db = db.clone();
-        runtime::spawn(
-            "a sync",
-            async move { db.write_of("ada", async |tx: &Tx<'_>| tx.execute(RAISE, &[]).await).await },
-        )
+        runtime::spawn("a sync", async move {
+            db.write_of(Line::named("ada"), async |tx: &Tx<'_>| tx.execute(RAISE, &[]).await).await
+        })
     });
     let of_ada: Vec<_> = of_ada.collect();
     until_waiting(&observer, "Lock", 2).await;
     let write = async |tx: &Tx<'_>| tx.execute(RAISE_OTHER, &[]).await;
     for _ in 0..20 {
-        let others = ["grace", "joan", "mary"].map(|owner| db.write_of(owner, write));
+        let others = ["grace", "joan", "mary"].map(|owner| db.write_of(Line::named(owner), write));
         try_join_all(others).await.unwrap();
         db.read(async |tx| number(tx, ONE).await).await.unwrap();
         db.check_writing().await.unwrap();
@@ -137,7 +137,7 @@ async fn row_that_is_held_keeps_two_connections_waiting_and_no_other_owner() {
     // A turn and a lock are waited for once each.
     assert!(begun.elapsed() < Duration::from_secs(16), "{:?}", begun.elapsed());
     holder.release().await;
-    db.write_of("ada", async |tx: &Tx<'_>| tx.execute(RAISE, &[]).await).await.unwrap();
+    db.write_of(Line::named("ada"), async |tx: &Tx<'_>| tx.execute(RAISE, &[]).await).await.unwrap();
     assert_eq!(value(&observer).await, 2);
 }
 
@@ -152,13 +152,16 @@ async fn row_of_all_that_is_held_keeps_two_connections_waiting_and_no_write_out_
         let db = db.clone();
         runtime::spawn("a write with an entry", async move {
             let owner = format!("owner {number}");
-            db.write_in_line(&[owner.as_str(), "head"], async |tx: &Tx<'_>| tx.execute(RAISE, &[]).await).await
+            db.write_in_line(&[Line::named(&owner), Line::named("head")], async |tx: &Tx<'_>| {
+                tx.execute(RAISE, &[]).await
+            })
+            .await
         })
     });
     let in_line: Vec<_> = in_line.collect();
     until_waiting(&observer, "Lock", 2).await;
     for _ in 0..20 {
-        db.write_of("grace", async |tx: &Tx<'_>| tx.execute(RAISE_OTHER, &[]).await).await.unwrap();
+        db.write_of(Line::named("grace"), async |tx: &Tx<'_>| tx.execute(RAISE_OTHER, &[]).await).await.unwrap();
         db.read(async |tx| number(tx, ONE).await).await.unwrap();
     }
     assert_eq!(waiting(&observer, "Lock").await, 2, "they wait still");
@@ -169,7 +172,7 @@ async fn row_of_all_that_is_held_keeps_two_connections_waiting_and_no_write_out_
     // A turn is waited for once, and a lock more briefly than other locks.
     assert!(begun.elapsed() < Duration::from_secs(12), "{:?}", begun.elapsed());
     holder.release().await;
-    db.write_in_line(&["head"], async |tx: &Tx<'_>| tx.execute(RAISE, &[]).await).await.unwrap();
+    db.write_in_line(&[Line::named("head")], async |tx: &Tx<'_>| tx.execute(RAISE, &[]).await).await.unwrap();
     assert_eq!(value(&observer).await, 2, "nothing of what was refused was stored");
 }
 

@@ -4,15 +4,16 @@
 //! of the pool wait for something.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use futures::future::select_ok;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt as _, StreamExt as _};
 
-use super::breaker::away;
+use super::attempts::{Attempt, read, write_once};
+use super::breaker::{Breaker, away};
+use super::connections::Connections;
 use super::flight::Mode;
-use super::open::PROBES;
-use super::{Attempt, Postgres, read, write_once};
 use crate::engine::body::{Answer, Body};
 use crate::engine::deadlines::{ASK_TWICE_AFTER, LONGEST_PROBE, LONGEST_RETURN, PROBE_EVERY, SUSPICIOUS, Work};
 use crate::error::{Result, StoreError};
@@ -22,9 +23,56 @@ const ASK: &str = "SELECT version FROM schema_version";
 const WRITE: &str = "UPDATE schema_version SET version = version
     WHERE version IN (SELECT version FROM schema_version FOR UPDATE SKIP LOCKED)";
 
-impl Postgres {
+/// Connections on which the server is asked whether it is there: one, and another one where that has died.
+pub(super) const PROBES: usize = 2;
+
+/// What asks whether the server is there, and ends operations while it is not. Clones share it.
+#[derive(Clone)]
+pub(super) struct Watch {
+    /// What the server is asked on.
+    pub probes: Connections,
+    /// What operations use; those that lead to where nobody answers are closed.
+    pub operations: Connections,
+    pub breaker: Arc<Breaker>,
+    /// Whether a pooler gives each transaction another connection of the server.
+    pub is_pooled: bool,
+}
+
+impl Watch {
+    /// Runs work until the server gives no answer to anything any more. It is then dropped.
+    pub async fn guarded<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let mut state = self.breaker.subscribe();
+        if *state.borrow() {
+            return Err(away());
+        }
+        let mut work = std::pin::pin!(work);
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut work => {
+                    if !matches!(answer, Err(StoreError::Unavailable(_))) {
+                        self.breaker.note_answer();
+                    }
+                    return answer;
+                }
+                _ = state.wait_for(|is_open| *is_open) => return Err(away()),
+                () = runtime::sleep(SUSPICIOUS) => self.suspect(),
+            }
+        }
+    }
+
+    /// Returns how a single statement runs that reads: by itself, unless its deadlines have to travel with it.
+    pub fn mode_of_single(&self, kind: Work) -> Mode {
+        if self.is_pooled || kind.needs_transaction() { Mode::Snapshot(kind) } else { Mode::Single }
+    }
+
+    /// Returns how often the breaker has opened, and whether it is open.
+    pub fn breaker_counts(&self) -> (u64, bool) {
+        self.breaker.counts()
+    }
+
     /// Reads with one statement, in less than a second; at once while it is known that the server does not answer.
-    pub(in crate::engine) async fn probe(&self, body: Body, again: Body) -> Result<()> {
+    pub async fn probe(&self, body: Body, again: Body) -> Result<()> {
         // One task asks meanwhile. Each question would open connections that nobody uses any more when the server is back,
         // and which it then has to serve before it gets to those that are new.
         if self.breaker.counts().1 { Err(away()) } else { self.ask_twice(body, again).await }
@@ -46,7 +94,7 @@ impl Postgres {
     }
 
     /// Fails where nothing can be read or written, in less than a second for each.
-    pub(in crate::engine) async fn check_writing(&self) -> Result<()> {
+    pub async fn check_writing(&self) -> Result<()> {
         self.probe(ask_version(), ask_version()).await?;
         let mut write = Answer::none_yet().to(async |tx| tx.execute(WRITE, &[]).await.map(drop));
         let written = self.probes.run(async move |place| {
@@ -65,14 +113,14 @@ impl Postgres {
 
     /// Asks whether the server is there, unless something was answered just now or somebody asks already. Opens the
     /// breaker if it is not, until it is.
-    pub(super) fn suspect(&self) {
+    fn suspect(&self) {
         if self.breaker.has_answered_within(SUSPICIOUS) || !self.breaker.begin_asking() {
             return;
         }
-        let postgres = self.clone();
+        let watch = self.clone();
         drop(runtime::spawn("ask whether the database is there", async move {
-            again_after_panics(|| postgres.find_out()).await;
-            postgres.breaker.end_asking();
+            again_after_panics(|| watch.find_out()).await;
+            watch.breaker.end_asking();
         }));
     }
 
