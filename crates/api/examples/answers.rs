@@ -122,7 +122,7 @@ async fn confirm(platform: &Platform, patient: &PatientId) -> Result<(), Failure
     let now_ms = platform.core.now_ms();
     let change = HealthChange::PutPatient {
         uuid: patient.clone(),
-        record_id: patient.to_string(),
+        record_id: store::RecordId::new(patient.to_string()),
         customer_code: None,
         profile: Profile::default(),
         at_ms: now_ms,

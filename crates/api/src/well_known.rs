@@ -40,7 +40,13 @@ struct JsonWebKey {
 /// Returns the public keys of a cloud.
 pub(crate) async fn public_keys(platform: &Platform, cloud: Cloud) -> Result<Json<JsonWebKeys>> {
     let keys = platform.identity.public_keys(cloud).await?;
-    let keys =
-        keys.into_iter().map(|(kid, x)| JsonWebKey { kty: "OKP", crv: "Ed25519", alg: "EdDSA", usage: "sig", kid, x });
+    let keys = keys.into_iter().map(|(kid, x)| JsonWebKey {
+        kty: "OKP",
+        crv: "Ed25519",
+        alg: "EdDSA",
+        usage: "sig",
+        kid: kid.to_string(),
+        x,
+    });
     Ok(Json(JsonWebKeys { keys: keys.collect() }))
 }

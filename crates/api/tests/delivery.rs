@@ -16,9 +16,9 @@ async fn half_enrolled(story: &Story, group: &str, name: &str) -> String {
     let uuid = format!("uuid-{name}");
     let patient = Patient {
         uuid: PatientId::new(uuid.clone()),
-        record_id: format!("record-{name}"),
+        record_id: store::RecordId::new(format!("record-{name}")),
         state: PatientState::PreCreated,
-        voucher_code: name.to_owned(),
+        voucher_code: store::VoucherCode::new(name),
         voucher_expires_ms: i64::MAX,
         email: None,
         password_hash: None,
@@ -54,7 +54,7 @@ fn message(story: &Story, name: &str) -> HealthMessage {
     };
     let change = HealthChange::PutPatient {
         uuid: PatientId::new(format!("uuid-{name}")),
-        record_id: format!("record-{name}"),
+        record_id: store::RecordId::new(format!("record-{name}")),
         customer_code: None,
         profile: Profile::default(),
         at_ms: story.now_ms(),

@@ -392,7 +392,7 @@ async fn a_retired_key_verifies_while_its_tokens_can_be_refreshed() {
         keys["keys"].as_array().expect("keys").iter().map(|key| text(&key["kid"])).collect::<Vec<_>>()
     };
     let before = kids().await;
-    let new = story.platform.identity.rotate_signing_key(Cloud::Users).await.expect("a key");
+    let new = story.platform.identity.rotate_signing_key(Cloud::Users).await.expect("a key").to_string();
     story.pass_ms(518_400 * MINUTE_MS - 1);
     story.platform.identity.tidy_identity().await.expect("tidied");
     assert_eq!(kids().await.len(), 2);

@@ -301,7 +301,7 @@ async fn a_token_opens_its_own_cloud_until_it_ends() {
     }
 
     // A rotated key goes on verifying, and both are published.
-    let kid = story.platform.identity.rotate_signing_key(platform::Cloud::Users).await.expect("a key");
+    let kid = story.platform.identity.rotate_signing_key(platform::Cloud::Users).await.expect("a key").to_string();
     story.get_as("/users/me", &grace.users_token).await.ok();
     let keys = story.get("/users/.well-known/jwks.json").await.ok();
     let kids: Vec<_> = keys["keys"].as_array().expect("keys").iter().map(|key| text(&key["kid"])).collect();

@@ -151,7 +151,7 @@ async fn put_patient(platform: &Platform, patient: &str) {
     };
     let change = HealthChange::PutPatient {
         uuid: PatientId::new(patient),
-        record_id: patient.to_owned(),
+        record_id: store::RecordId::new(patient),
         customer_code: None,
         profile,
         at_ms: MIDNIGHT_MS,

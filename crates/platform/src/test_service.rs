@@ -71,7 +71,7 @@ impl Service {
         };
         let change = HealthChange::PutPatient {
             uuid: uuid.clone(),
-            record_id: format!("id-{uuid}"),
+            record_id: store::RecordId::new(format!("id-{uuid}")),
             customer_code: None,
             profile,
             at_ms: 1,

@@ -59,12 +59,22 @@ ids! {
     AccountId;
     /// Somebody who logs in or acts: a patient, an account, or `system` in the audit log.
     UserId;
+    /// The record of a patient or an account: 24 hex digits.
+    RecordId;
+    /// What a patient activates an account with: eight letters or digits.
+    VoucherCode;
     /// A study, as its address names it: five capitals.
     GroupCode;
     /// A study's record: ten letters or digits.
     GroupId;
+    /// A study, as practitioners know it.
+    HcpCode;
     /// A key of the integration API, without its secret.
     ApiKeyId;
+    /// A key that signs tokens; it is the `kid` in their header.
+    SigningKeyId;
+    /// A key that signs checkpoints of the audit log: hex digits that follow from it.
+    AuditKeyId;
     /// A client of OAuth 2.0.
     ClientId;
     /// What a patient has agreed to with a client of OAuth 2.0.
@@ -75,6 +85,10 @@ ids! {
     FamilyId;
     /// A session of a page.
     PortalSessionId;
+    /// A sync, as the app names it: a UUID.
+    SyncId;
+    /// The time of a log of events from one restore to the next.
+    LogEpoch;
     /// An export: 24 hex digits.
     ExportId;
     /// A bracelet in a study's inventory: 24 hex digits.

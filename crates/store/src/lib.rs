@@ -55,15 +55,15 @@ pub use health::{
     DamagedObjects, DamagedRowCount, DerivationCommit, DerivationInputs, DerivationStart, Device, DeviceReport, Dirty,
     DueRange, EXPORT_KIND, ErasedPatient, ExportJob, ExportQueue, ExportState, ExportTurn, FailingJobs, Failures,
     HealthChange, HealthDb, HealthPatient, HealthSession, HeldJob, InputRange, IntakeFacts, JobFailure, JobLease,
-    LatestChange, LocalQuarter, NEVER_MS, NewExport, NewJob, NodeView, NotePage, NotePosition, OauthRefreshToken,
-    PendingEntries, Profile, PutAside, RowsAhead, ScrubFinding, ScrubState, Sync, SyncId, SyncOutcome, TallyRow,
-    UnverifiedRows, Walk, WalkPart, WalkPosition,
+    LatestChange, LocalQuarter, NEVER_MS, NamedSync, NewExport, NewJob, NodeView, NotePage, NotePosition,
+    OauthRefreshToken, PendingEntries, Profile, PutAside, RowsAhead, ScrubFinding, ScrubState, Sync, SyncOutcome,
+    TallyRow, UnverifiedRows, Walk, WalkPart, WalkPosition,
 };
 pub use health::{Retirement, export_folder};
 pub use ids::{
-    AccountId, AfRecordId, ApiKeyId, AttachmentId, AuditEntryId, BraceletId, ClientId, ConsentId, EntityId, ExportId,
-    FamilyId, GroupCode, GroupId, HoldId, JobSubject, MessageId, NodeId, PatientId, PortalSessionId, SerialNumber,
-    SessionId, StoreId, UserId,
+    AccountId, AfRecordId, ApiKeyId, AttachmentId, AuditEntryId, AuditKeyId, BraceletId, ClientId, ConsentId, EntityId,
+    ExportId, FamilyId, GroupCode, GroupId, HcpCode, HoldId, JobSubject, LogEpoch, MessageId, NodeId, PatientId,
+    PortalSessionId, RecordId, SerialNumber, SessionId, SigningKeyId, StoreId, SyncId, UserId, VoucherCode,
 };
 pub use names::{
     ActionCode, ActorRole, ExportStage, Gender, JobKind, ObjectFault, PatientState, Role, ScrubStage, SealState,

@@ -2,13 +2,14 @@
 
 use crate::engine::{Db, Tx};
 use crate::error::Result;
+use crate::ids::SigningKeyId;
 use crate::texts::{record, sql};
 
 /// A key that signs the tokens of one cloud.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SigningKey {
     /// Its name in the header of a token.
-    pub kid: String,
+    pub kid: SigningKeyId,
     /// The private key, sealed by the master key.
     pub sealed_key: Vec<u8>,
     /// The public key, 32 bytes.

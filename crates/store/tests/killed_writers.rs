@@ -120,7 +120,7 @@ async fn follows_a_killed_writer(url: Option<&str>) {
     for name in PATIENTS {
         let change = HealthChange::PutPatient {
             uuid: PatientId::new(name),
-            record_id: format!("id-{name}"),
+            record_id: store::RecordId::new(format!("id-{name}")),
             customer_code: None,
             profile: Profile::default(),
             at_ms: 1,

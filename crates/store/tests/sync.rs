@@ -5,7 +5,7 @@ mod common;
 
 use common::{on_each_engine, patient};
 use proptest::prelude::*;
-use store::{Counts, DerivationCommit, HealthDb, PatientId, Sync, SyncId, SyncOutcome};
+use store::{Counts, DerivationCommit, HealthDb, NamedSync, PatientId, Sync, SyncId, SyncOutcome};
 use vitals::block::{Block, Cells};
 use vitals::registry::{Channel, DataType};
 use vitals::zone::{DAY_US, LocalDay, ZoneRuns};
@@ -185,7 +185,7 @@ async fn validated_sync_is_counted_like_a_stored_one_and_leaves_nothing() {
     on_each_engine(|health| async move {
         let device = store::DeviceReport::new(store::SerialNumber::new("PB-7"));
         let with_id = |content: u8, rows: &[(Option<i32>, Option<i32>)]| Sync {
-            id: Some(SyncId { id: "morning".to_owned(), content_hash: vec![content] }),
+            id: Some(NamedSync { id: SyncId::new("morning"), content_hash: vec![content] }),
             device: Some(device.clone()),
             ..sync(vec![rows_at_noon(rows)])
         };
@@ -220,7 +220,7 @@ async fn validated_sync_is_counted_like_a_stored_one_and_leaves_nothing() {
 async fn a_sync_id_means_one_content() {
     on_each_engine(|health| async move {
         let with_id = |content: u8, value| Sync {
-            id: Some(SyncId { id: "morning".to_owned(), content_hash: vec![content] }),
+            id: Some(NamedSync { id: SyncId::new("morning"), content_hash: vec![content] }),
             ..sync(vec![bpm(&[(NOON_US, value)])])
         };
         let stored = |counts: Counts| SyncOutcome::Stored([(DataType::Activity, counts)].into());

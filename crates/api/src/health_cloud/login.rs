@@ -95,7 +95,7 @@ impl From<HealthLogin> for HealthLoginBody {
             ttl: issued.ttl_minutes,
             refresh_ttl: issued.refresh_minutes.to_string(),
             user: HealthUser {
-                id: patient.record_id,
+                id: patient.record_id.to_string(),
                 uuid: patient.uuid.to_string(),
                 birthday: patient.profile.birthday,
                 created_at: iso_ms(patient.created_ms),

@@ -83,7 +83,7 @@ impl From<Group> for Study {
             name: group.name,
             description: group.description,
             code: group.code.to_string(),
-            hcp_code: group.hcp_code,
+            hcp_code: group.hcp_code.to_string(),
             id: group.id.to_string(),
             timestamp: group.created_ms,
         }

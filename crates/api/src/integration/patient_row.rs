@@ -281,7 +281,7 @@ impl Wanted {
         PatientBody {
             // Always there, also when it is not named: a row without it could not be distinguished from the next.
             uuid: uuid.to_string(),
-            id: patient.map(|patient| patient.record_id.clone()).filter(|_| self.has("_id")),
+            id: patient.map(|patient| patient.record_id.to_string()).filter(|_| self.has("_id")),
             first_name: person.first_name.filter(|_| self.has("first_name")),
             last_name: person.last_name.filter(|_| self.has("last_name")),
             email: patient.and_then(|patient| patient.email.clone()).filter(|_| self.has("email")),
@@ -296,7 +296,7 @@ impl Wanted {
             state: patient.map(|patient| patient.state.name()).filter(|_| self.has("state")),
             hair_density: profile.hair_density.filter(|_| self.has("hair_density")),
             time_zone: profile.time_zone.filter(|_| self.names(TIME_ZONE)),
-            code: voucher.filter(|_| self.codes && self.has("code")).map(|patient| patient.voucher_code.clone()),
+            code: voucher.filter(|_| self.codes && self.has("code")).map(|patient| patient.voucher_code.to_string()),
             voucher_created_at: voucher.filter(|_| self.names("voucher_created_at")).map(|one| iso_ms(one.created_ms)),
             voucher_expires_at: voucher
                 .filter(|_| self.names("voucher_expires_at"))

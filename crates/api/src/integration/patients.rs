@@ -9,7 +9,7 @@ use axum::response::Response;
 use futures::StreamExt;
 use platform::{Enrolled, ROWS_AT_ONCE, Readable, VoucherCheck};
 use serde::Serialize;
-use store::GroupCode;
+use store::{GroupCode, VoucherCode};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -60,9 +60,9 @@ impl From<Enrolled> for EnrolledBody {
     fn from(enrolled: Enrolled) -> Self {
         EnrolledBody {
             uuid: enrolled.uuid.to_string(),
-            code: enrolled.voucher_code,
+            code: enrolled.voucher_code.to_string(),
             state: enrolled.state.name(),
-            id: enrolled.record_id,
+            id: enrolled.record_id.to_string(),
         }
     }
 }
@@ -166,7 +166,7 @@ async fn check_voucher(
     ResearcherCall(researcher): ResearcherCall,
     Path(voucher_code): Path<String>,
 ) -> Result<Json<VoucherBody>> {
-    Ok(Json(state.platform.people.check_voucher(&researcher, &voucher_code).await?.into()))
+    Ok(Json(state.platform.people.check_voucher(&researcher, &VoucherCode::new(voucher_code)).await?.into()))
 }
 
 /// Gives a confirmed patient a new password and ends their tokens.

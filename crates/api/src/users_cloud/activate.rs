@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use platform::{NewActivation, ProfileChange};
+use store::VoucherCode;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -44,7 +45,14 @@ async fn activate(
 ) -> Result<Json<UsersLoginBody>> {
     let Activation { code, password, own } = body;
     let ProfileChange { email, person, profile, .. } = own.into();
-    let activation = NewActivation { code, password, email, person, profile, unreadable: faults.into_faults() };
+    let activation = NewActivation {
+        code: VoucherCode::new(code),
+        password,
+        email,
+        person,
+        profile,
+        unreadable: faults.into_faults(),
+    };
     // No token is asked for: the voucher is the credential, and guessing it is slowed like guessing a password.
     let activated = state.platform.people.activate(activation, &address.text()).await?;
     // The app would otherwise ask for the password that was chosen a second ago.

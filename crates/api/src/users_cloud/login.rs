@@ -147,7 +147,7 @@ impl UserBody {
     fn of_patient(owner: PatientOwner) -> Self {
         let PatientOwner { person, profile, .. } = owner;
         UserBody {
-            id: owner.record_id,
+            id: owner.record_id.to_string(),
             // Patients have no account and so no role in the store.
             uuid: owner.uuid.to_string(),
             role: UserRole::Patient.name(),
@@ -162,7 +162,7 @@ impl UserBody {
             created_at: iso_ms(owner.created_ms),
             customer_tag: person.customer_tag,
             agreement_to_terms_of_use: person.agreement_to_terms_of_use,
-            code: Some(owner.voucher_code),
+            code: Some(owner.voucher_code.to_string()),
             customer_code: owner.customer_code.map(|code| code.to_string()),
             must_change_password: owner.must_change_password,
             ..UserBody::default()
@@ -175,7 +175,7 @@ impl From<Owner> for UserBody {
         match owner {
             Owner::Patient(patient) => UserBody::of_patient(*patient),
             Owner::Account(account) => UserBody {
-                id: account.id,
+                id: account.id.to_string(),
                 uuid: account.uuid.to_string(),
                 role: account.role.name(),
                 first_name: account.first_name,

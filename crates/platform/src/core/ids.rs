@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use store::{GroupCode, GroupId};
+use store::{GroupCode, GroupId, VoucherCode};
 
 use crate::core::Core;
 use store::{ExportId, MessageId, NodeId, PatientId, SessionId};
@@ -65,8 +65,8 @@ impl Core {
     }
 
     /// Returns a voucher code: eight characters.
-    pub(crate) fn new_voucher_code(&self) -> String {
-        self.draw(VOUCHER, 8)
+    pub(crate) fn new_voucher_code(&self) -> VoucherCode {
+        VoucherCode::new(self.draw(VOUCHER, 8))
     }
 
     /// Returns a password for a person to replace: twenty letters or digits, 119 bits.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use boxed_futures::boxed_futures;
 pub use store::DeviceReport;
-use store::{Counts, SyncId, SyncOutcome};
+use store::{Counts, NamedSync, SyncId, SyncOutcome};
 use vitals::content_hash::{ContentHash, SyncZone};
 use vitals::intake::{Batch, Intake, Rejection};
 use vitals::registry::DataType;
@@ -20,7 +20,7 @@ use crate::identity::health_sessions::HealthCaller;
 #[derive(Clone, Debug, Default)]
 pub struct SyncBody {
     /// The app's own name for the sync, a uuid.
-    pub sync_id: Option<String>,
+    pub sync_id: Option<SyncId>,
     /// The IANA zone that the samples' local times are in; the patient's when it is left out.
     pub time_zone: Option<String>,
     /// The bracelet.
@@ -55,7 +55,7 @@ pub struct TypeOutcome {
 #[derive(Clone, Debug)]
 pub struct Receipt {
     /// The app's name for it as it was sent, or ours.
-    pub sync_id: String,
+    pub sync_id: SyncId,
     /// By type, in the order of the types.
     pub types: Vec<TypeOutcome>,
 }
@@ -89,12 +89,12 @@ impl Data {
     fn taken_in(&self, caller: &HealthCaller, body: SyncBody) -> Result<(store::Sync, Receipt)> {
         let now_ms = self.core.now_ms();
         check_device(body.device.as_ref())?;
-        let id = body.sync_id.as_deref().map(clean_sync_id).transpose()?;
+        let id = body.sync_id.as_ref().map(clean_sync_id).transpose()?;
         let is_named = body.time_zone.is_some();
         let zone = zone_of(caller, body.time_zone)?;
         let sync_zone = if is_named { SyncZone::Named(&zone) } else { SyncZone::Assumed(&zone) };
         // Of what was sent, not of what was accepted: what is rejected depends on the clock, and a repeat comes later.
-        let id = id.map(|id| SyncId { id, content_hash: content_hash(&body.data, sync_zone) });
+        let id = id.map(|id| NamedSync { id, content_hash: content_hash(&body.data, sync_zone) });
         // Rows older than the retention are rejected, or each repeat would bring back what was deleted (refinement 13).
         let kept_from = kept_from(&caller.intake, now_ms);
         let mut outcomes: BTreeMap<DataType, TypeOutcome> = BTreeMap::new();
@@ -112,7 +112,7 @@ impl Data {
             let (rejected, rejections) = (accepted.rejected, accepted.rejections);
             outcomes.insert(data_type, TypeOutcome { data_type, counts: Counts::default(), rejected, rejections });
         }
-        let sync_id = body.sync_id.unwrap_or_else(|| self.core.new_uuid());
+        let sync_id = body.sync_id.unwrap_or_else(|| SyncId::new(self.core.new_uuid()));
         let sync =
             store::Sync { patient: caller.patient().clone(), received_ms: now_ms, id, device: body.device, blocks };
         Ok((sync, Receipt { sync_id, types: outcomes.into_values().collect() }))
@@ -149,9 +149,10 @@ pub fn zone_of(caller: &HealthCaller, named: Option<String>) -> Result<ZoneName>
 }
 
 /// Returns a sync id as it is kept: in small letters, because apps write uuids in either.
-fn clean_sync_id(text: &str) -> Result<String> {
-    let uuid = Some(text).filter(|text| text.len() == UUID_CHARS).and_then(|text| uuid::Uuid::try_parse(text).ok());
-    uuid.map(|uuid| uuid.to_string()).ok_or_else(|| PlatformError::invalid("sync_id", "must be a uuid"))
+fn clean_sync_id(sent: &SyncId) -> Result<SyncId> {
+    let text = Some(sent.as_str()).filter(|text| text.len() == UUID_CHARS);
+    let uuid = text.and_then(|text| uuid::Uuid::try_parse(text).ok());
+    uuid.map(|uuid| SyncId::new(uuid.to_string())).ok_or_else(|| PlatformError::invalid("sync_id", "must be a uuid"))
 }
 
 /// Returns a hash that shows whether a sync id comes again with other content. What is said of the bracelet is not

@@ -157,13 +157,13 @@ mod tests {
             next: place(at as i64 + 1),
         };
         let events: Vec<Event> = times.iter().enumerate().map(event).collect();
-        let next = LogCursor { epoch: "e".to_owned(), place: place(times.len() as i64) };
+        let next = LogCursor { epoch: store::LogEpoch::new("e"), place: place(times.len() as i64) };
         EventPage { events, next, more: false, waits: false }
     }
 
     #[test]
     fn events_of_both_logs_come_by_time_and_each_log_keeps_its_order() {
-        let start = || LogCursor { epoch: "e".to_owned(), place: place(0) };
+        let start = || LogCursor { epoch: store::LogEpoch::new("e"), place: place(0) };
         let before = Cursor { users: start(), health: start() };
         // A clock that was set back: the second event of the users' log is older than the first.
         let page = LogPage { before, users: log(&[30, 10]), health: log(&[20, 30, 40]) };

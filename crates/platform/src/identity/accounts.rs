@@ -4,8 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use boxed_futures::boxed_futures;
 use store::{
-    Account, AccountId, ApiKey, ApiKeyId, EntityId, GroupCode, HealthChange, HealthMessage, NewPassword, Role,
-    RoleChange, SecurityEventType, StoreError,
+    Account, AccountId, ApiKey, ApiKeyId, EntityId, GroupCode, HealthChange, HealthMessage, NewPassword, RecordId,
+    Role, RoleChange, SecurityEventType, StoreError,
 };
 
 use crate::core::checks::{clean_email, email_faults, named, refuse};
@@ -77,7 +77,7 @@ impl Identity {
         let now_ms = self.core.now_ms();
         let account = Account {
             uuid: AccountId::new(self.core.new_uuid()),
-            id: self.core.new_record_id(),
+            id: RecordId::new(self.core.new_record_id()),
             email,
             role: new.role,
             first_name,

@@ -5,7 +5,7 @@
 use boxed_futures::boxed_futures;
 use store::{
     Account, Audit, EntityId, HealthChange, HealthMessage, NewPassword, NewPatientPassword, Patient, PatientId,
-    PatientState, SecurityEventType, User,
+    PatientState, SecurityEventType, User, VoucherCode,
 };
 
 use crate::core::access::Researcher;
@@ -203,7 +203,9 @@ impl Identity {
         self.check_backoff(&name, address)?;
         let found = match credentials.name {
             LoginName::Email(_) => self.find_by_email(&name).await?,
-            LoginName::Code(_) => self.core.users().patient_by_voucher(&name).await?.map(Found::Patient),
+            LoginName::Code(_) => {
+                self.core.users().patient_by_voucher(&VoucherCode::new(name.as_str())).await?.map(Found::Patient)
+            }
         };
         let hash = found.as_ref().and_then(Found::password_hash).map(str::to_owned);
         // Also where nobody has the name: an answer that comes sooner would say so.
@@ -380,8 +382,8 @@ fn words_of_patient(patient: &Patient) -> Result<OwnWords> {
 }
 
 /// Returns what others know of somebody with a voucher.
-pub(crate) fn words_of_person(person: &Person, email: Option<&str>, voucher_code: &str) -> OwnWords {
-    OwnWords::of([email, person.first_name.as_deref(), person.last_name.as_deref(), Some(voucher_code)])
+pub(crate) fn words_of_person(person: &Person, email: Option<&str>, voucher_code: &VoucherCode) -> OwnWords {
+    OwnWords::of([email, person.first_name.as_deref(), person.last_name.as_deref(), Some(voucher_code.as_str())])
 }
 
 /// Returns what others know of an account's owner.

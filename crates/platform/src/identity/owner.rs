@@ -1,6 +1,6 @@
 //! Who has logged in, as answers have it: what credentials are checked against stays behind.
 
-use store::{Account, AccountId, GroupCode, Patient, PatientId, PatientState, Profile, Role};
+use store::{Account, AccountId, GroupCode, Patient, PatientId, PatientState, Profile, RecordId, Role, VoucherCode};
 
 use crate::core::error::Result;
 use crate::core::person::Person;
@@ -20,11 +20,11 @@ pub struct PatientOwner {
     /// Identity, in both databases.
     pub uuid: PatientId,
     /// Record identifier.
-    pub record_id: String,
+    pub record_id: RecordId,
     /// State of the enrolment.
     pub state: PatientState,
     /// Eight characters to activate and to log in with.
-    pub voucher_code: String,
+    pub voucher_code: VoucherCode,
     /// Address to log in with, in lower case.
     pub email: Option<String>,
     /// Whether the password was set by staff.
@@ -47,7 +47,7 @@ pub struct OwnAccount {
     /// Identity towards clients.
     pub uuid: AccountId,
     /// Record identifier.
-    pub id: String,
+    pub id: RecordId,
     /// Address to log in with, in lower case.
     pub email: String,
     /// Role, which decides what the account may do.

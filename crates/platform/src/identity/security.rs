@@ -9,7 +9,7 @@ use std::time::Duration;
 use aws_lc_rs::hmac;
 use boxed_futures::boxed_futures;
 use store::{
-    ActorRole, ClientId, EntityId, NameHashes, NewSecurityEvent, OauthClient, PatientId, Role, SecurityEvent,
+    ActorRole, ClientId, EntityId, LogEpoch, NameHashes, NewSecurityEvent, OauthClient, PatientId, Role, SecurityEvent,
     SecurityEventType, SecurityQuery, User, UserId,
 };
 
@@ -288,13 +288,13 @@ pub(crate) fn of_own(event_type: SecurityEventType, actor: &SecurityActor, subje
     NewSecurityEvent { subject: Some(subject), ..of_actor(event_type, actor) }
 }
 
-fn write_cursor(epoch: &str, number: i64) -> String {
+fn write_cursor(epoch: &LogEpoch, number: i64) -> String {
     format!("{epoch}.{number}")
 }
 
-fn read_cursor(text: &str) -> Result<(String, i64)> {
+fn read_cursor(text: &str) -> Result<(LogEpoch, i64)> {
     let not_ours = || PlatformError::invalid("after", "is no cursor of this log: give `next` of an earlier answer");
     let (epoch, number) = text.rsplit_once('.').ok_or_else(not_ours)?;
     let number: i64 = number.parse().map_err(|_| not_ours())?;
-    if number < 0 { Err(not_ours()) } else { Ok((epoch.to_owned(), number)) }
+    if number < 0 { Err(not_ours()) } else { Ok((LogEpoch::new(epoch), number)) }
 }

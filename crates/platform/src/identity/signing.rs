@@ -10,7 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use boxed_futures::boxed_futures;
 use jsonwebtoken::{DecodingKey, EncodingKey};
 use runtime::HashMap;
-use store::SigningKey;
+use store::{SigningKey, SigningKeyId};
 
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
@@ -42,7 +42,7 @@ impl Identity {
     }
 
     /// Returns the keys of a cloud, looked up again when a key of this name is not among them.
-    pub(crate) async fn keys_with(&self, cloud: Cloud, kid: &str) -> Result<Arc<Keys>> {
+    pub(crate) async fn keys_with(&self, cloud: Cloud, kid: &SigningKeyId) -> Result<Arc<Keys>> {
         let keys = self.keys(cloud).await?;
         if keys.verifying.contains_key(kid) {
             return Ok(keys);
@@ -60,7 +60,7 @@ impl Identity {
     }
 
     /// Makes a new key that signs from now on; what it replaces goes on verifying. Answers its name.
-    pub async fn rotate_signing_key(&self, cloud: Cloud) -> Result<String> {
+    pub async fn rotate_signing_key(&self, cloud: Cloud) -> Result<SigningKeyId> {
         let key = self.new_signing_key(cloud)?;
         let kid = key.kid.clone();
         match cloud {
@@ -181,7 +181,7 @@ impl Identity {
     fn new_signing_key(&self, cloud: Cloud) -> Result<SigningKey> {
         let seed = self.core.random_bytes::<32>();
         let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(broken)?;
-        let kid = self.core.new_record_id();
+        let kid = SigningKeyId::new(self.core.new_record_id());
         let nonce = self.core.random_bytes::<NONCE_LEN>();
         let mut sealed = pair.to_pkcs8v1().map_err(broken)?.as_ref().to_vec();
         self.sealing_key()?
@@ -237,7 +237,7 @@ fn sealing_key_of(master_key: &[u8; 32]) -> Result<LessSafeKey> {
 }
 
 /// Ties sealed bytes to their place, so that they cannot be passed off as another key.
-fn sealed_for(cloud: Cloud, kid: &str) -> Aad<Vec<u8>> {
+fn sealed_for(cloud: Cloud, kid: &SigningKeyId) -> Aad<Vec<u8>> {
     Aad::from(format!("{}/{kid}", cloud.name()).into_bytes())
 }
 

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use boxed_futures::boxed_futures;
 use jsonwebtoken::{Algorithm, Header, Validation};
-use store::{AccountId, ClientId, FamilyId, SessionId, StoreError, User};
+use store::{AccountId, ClientId, FamilyId, SessionId, SigningKeyId, StoreError, User};
 
 use crate::core::audit;
 use crate::core::error::{PlatformError, Result};
@@ -108,7 +108,7 @@ impl Identity {
             client_id: unsigned.client.cloned(),
         };
         let keys = self.keys(cloud).await?;
-        let header = Header { kid: Some(keys.signing_kid.clone()), ..Header::new(Algorithm::EdDSA) };
+        let header = Header { kid: Some(keys.signing_kid.to_string()), ..Header::new(Algorithm::EdDSA) };
         // Said as damage: nothing of the request is wrong, and an operator can bring the key back.
         let signing = keys.signing.as_ref();
         let signing = signing.ok_or_else(|| StoreError::Damaged("the key that signs tokens".to_owned()))?;
@@ -138,7 +138,7 @@ impl Identity {
             return Ok(known.claims.clone());
         }
         let header = jsonwebtoken::decode_header(token).map_err(|_| NOT_VALID)?;
-        let kid = header.kid.ok_or(NOT_VALID)?;
+        let kid = SigningKeyId::new(header.kid.ok_or(NOT_VALID)?);
         let keys = self.keys_with(cloud, &kid).await?;
         let key = keys.verifying(&kid)?.ok_or(NOT_VALID)?;
         // One algorithm, ours: what the header of a token says must not choose how it is checked.
@@ -176,7 +176,7 @@ impl Identity {
 
     /// Returns the public keys of a cloud, by name, as base64 without padding. They are those of a second ago at most,
     /// so that a reader that sees a new name in a token finds its key here, whichever node is asked.
-    pub async fn public_keys(&self, cloud: Cloud) -> Result<Vec<(String, String)>> {
+    pub async fn public_keys(&self, cloud: Cloud) -> Result<Vec<(SigningKeyId, String)>> {
         let keys = self.fresh_keys(cloud).await?;
         let encoded = keys.verifying.iter().map(|(kid, (_, public))| (kid.clone(), URL_SAFE_NO_PAD.encode(public)));
         let mut encoded: Vec<_> = encoded.collect();

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aws_lc_rs::digest::{SHA256, digest};
 use runtime::HashMap;
+use store::SigningKeyId;
 
 use crate::identity::claims::Claims;
 
@@ -24,7 +25,7 @@ pub(crate) struct TokenDigest([u8; 32]);
 #[derive(Clone)]
 pub(crate) struct VerifiedToken {
     /// Name of the key that verified it.
-    pub kid: String,
+    pub kid: SigningKeyId,
     /// Content of the token.
     pub claims: Arc<Claims>,
 }
@@ -82,7 +83,7 @@ mod tests {
             act: None,
             client_id: None,
         };
-        VerifiedToken { kid: "key".to_owned(), claims: Arc::new(claims) }
+        VerifiedToken { kid: SigningKeyId::new("key"), claims: Arc::new(claims) }
     }
 
     #[test]

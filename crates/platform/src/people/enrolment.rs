@@ -2,8 +2,8 @@
 
 use boxed_futures::boxed_futures;
 use store::{
-    Activation, Group, GroupCode, HealthChange, HealthMessage, Patient, PatientId, PatientState, Profile, StoreError,
-    User,
+    Activation, Group, GroupCode, HcpCode, HealthChange, HealthMessage, Patient, PatientId, PatientState, Profile,
+    RecordId, StoreError, User, VoucherCode,
 };
 
 use crate::core::access::Researcher;
@@ -30,9 +30,9 @@ pub struct Enrolled {
     /// The patient.
     pub uuid: PatientId,
     /// Record identifier.
-    pub record_id: String,
+    pub record_id: RecordId,
     /// What the patient activates with.
-    pub voucher_code: String,
+    pub voucher_code: VoucherCode,
     /// `pre_created`.
     pub state: PatientState,
 }
@@ -50,7 +50,7 @@ pub struct VoucherCheck {
 #[derive(Clone)]
 pub struct NewActivation {
     /// Voucher code.
-    pub code: String,
+    pub code: VoucherCode,
     /// The password that they choose.
     pub password: String,
     /// Address to log in with.
@@ -81,7 +81,7 @@ impl People {
             let code = self.core.new_group_code();
             let group = Group {
                 id: self.core.new_group_id(),
-                hcp_code: format!("HCP-{code}-{}", self.core.new_hcp_suffix()),
+                hcp_code: HcpCode::new(format!("HCP-{code}-{}", self.core.new_hcp_suffix())),
                 code,
                 name: name.to_owned(),
                 description: description.to_owned(),
@@ -125,7 +125,7 @@ impl People {
         let person = Person { customer_tag: Some(group.code.to_string()), ..Person::default() };
         let patient = Patient {
             uuid: self.core.new_patient_id(),
-            record_id: self.core.new_record_id(),
+            record_id: RecordId::new(self.core.new_record_id()),
             state: PatientState::PreCreated,
             voucher_code: self.core.new_voucher_code(),
             voucher_expires_ms: now_ms + self.core.settings().voucher_days * DAY_MS,
@@ -154,8 +154,13 @@ impl People {
 
     /// Returns what is known of a voucher code; `None` when there is none such, or the caller's key is for named groups
     /// and none of them holds its patient.
-    pub async fn check_voucher(&self, researcher: &Researcher, voucher_code: &str) -> Result<Option<VoucherCheck>> {
-        let mut patient = self.core.users().patient_by_voucher(&clean_voucher(voucher_code)).await?;
+    pub async fn check_voucher(
+        &self,
+        researcher: &Researcher,
+        voucher_code: &VoucherCode,
+    ) -> Result<Option<VoucherCheck>> {
+        let mut patient =
+            self.core.users().patient_by_voucher(&VoucherCode::new(clean_voucher(voucher_code.as_str()))).await?;
         // A key for named groups must not find out which codes there are elsewhere.
         if researcher.key_scoped
             && let Some(found) = &patient
@@ -170,18 +175,18 @@ impl People {
     /// Makes the patient of a voucher a confirmed one. Returns the right to log in once without the password that was just
     /// chosen. `address` is where the call comes from, for the brake on guessing codes.
     pub async fn activate(&self, new: NewActivation, address: &str) -> Result<Activated> {
-        let code = clean_voucher(&new.code);
+        let code = clean_voucher(new.code.as_str());
         // A voucher is short enough to be guessed, and opens an account.
         self.identity.check_backoff(&code, address)?;
         let email = self.check_activation(&new)?;
-        let Some(mut patient) = self.core.users().patient_by_voucher(&code).await? else {
+        let Some(mut patient) = self.core.users().patient_by_voucher(&VoucherCode::new(code.as_str())).await? else {
             self.identity.note_failed_guess(&code, address);
             self.identity.note_failed_activation(FailedVoucher::Unknown(&code), address).await;
             return Err(PlatformError::NotFound("voucher"));
         };
         for _ in 0..TRIES {
             self.check_usable(&patient, address).await?;
-            let (activation, message) = self.activation_of(&new, email.clone(), &patient, &code).await?;
+            let (activation, message) = self.activation_of(&new, email.clone(), &patient).await?;
             match self.core.users().activate_patient(activation, message.clone()).await {
                 Ok(true) => {
                     // The voucher is used up: one who is refused could not try again.
@@ -220,7 +225,6 @@ impl People {
         new: &NewActivation,
         email: Option<String>,
         patient: &Patient,
-        code: &str,
     ) -> Result<(Activation, HealthMessage)> {
         let now_ms = self.core.now_ms();
         // What staff has entered before stays where the patient says nothing: an app sends fields that were left blank.
@@ -235,7 +239,7 @@ impl People {
             agreement_to_terms_of_use: new.person.agreement_to_terms_of_use,
         };
         // With what staff has entered, which the check of what was sent did not know.
-        let own = words_of_person(&person, email.as_deref().or(patient.email.as_deref()), code);
+        let own = words_of_person(&person, email.as_deref().or(patient.email.as_deref()), &patient.voucher_code);
         let activation = Activation {
             uuid: patient.uuid.clone(),
             email,

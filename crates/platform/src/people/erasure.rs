@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use boxed_futures::boxed_futures;
 use store::{
-    AccountErasure, HealthChange, HealthMessage, NewAuditEntry, PatientErasure, PatientId, PatientState, Role,
-    StoreError, User, UserId,
+    AccountErasure, ActionCode, HealthChange, HealthMessage, NewAuditEntry, PatientErasure, PatientId, PatientState,
+    Role, StoreError, User, UserId,
 };
 
 use crate::core::access::Researcher;
@@ -173,7 +173,7 @@ impl People {
         // Before they go: logins that failed while the names were nobody's are known by hashes of them.
         let names = self.core.users().patient(patient).await?.map(|patient| {
             let email = patient.email.map(LoginName::Email);
-            email.into_iter().chain([LoginName::Code(patient.voucher_code)]).map(|name| name.clean())
+            email.into_iter().chain([LoginName::Code(patient.voucher_code.to_string())]).map(|name| name.clean())
         });
         let names = self.identity.forget_names(names.into_iter().flatten());
         self.core.users().erase_patient(patient, PatientErasure { names, in_state }, at_ms, message).await?;
@@ -187,7 +187,7 @@ impl People {
     pub async fn erasure(&self, researcher: &Researcher, patient: &PatientId) -> Result<Receipt> {
         researcher.require_manager()?;
         let is_admin = researcher.role == Role::Admin && !researcher.key_scoped;
-        let erased_by = self.core.users().actor_of(Action::PatientDelete.code(), patient).await?;
+        let erased_by = self.core.users().actor_of(ActionCode::new(Action::PatientDelete.code()), patient).await?;
         // The groups that held the patient are not known any more.
         if !is_admin && erased_by != Some(UserId::from(&researcher.account)) {
             return Err(PlatformError::NotFound("patient"));

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use boxed_futures::boxed_futures;
-use store::{DatabaseFiles, DbCounts, EngineCheck, HoldId, ListedObject, PatientId};
+use store::{DatabaseFiles, DbCounts, EngineCheck, HoldId, ListedObject, LogEpoch, PatientId};
 
 use crate::core::error::{PlatformError, Result};
 use crate::core::ids::hex;
@@ -96,7 +96,7 @@ impl Upkeep {
     /// been lost.
     pub async fn begin_epoch(&self) -> Result<()> {
         for log in [self.core.users().events(), self.core.health().events()] {
-            log.begin_epoch(&hex(&self.core.random_bytes::<16>())).await?;
+            log.begin_epoch(&LogEpoch::new(hex(&self.core.random_bytes::<16>()))).await?;
         }
         Ok(())
     }

@@ -219,7 +219,7 @@ impl Making<'_> {
             objects_are_here: are_here,
             objects_are_copied: are_here && self.bytes == Bytes::Own,
             damaged,
-            hold: (!are_here).then(|| self.id.to_string()),
+            hold: (!are_here).then(|| self.id.clone()),
             files_sha256: files.finish()?,
         };
         let held_until = self.hold_listed().await?;

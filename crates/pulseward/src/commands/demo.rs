@@ -15,7 +15,7 @@ use bracelet::fleet::{Fleet, FleetConfig, Session};
 use clap::{Args, Command};
 use platform::{NewAccount, NewApiKey, Platform, PlatformError, SubscriptionStart};
 use serde_json::{Value, json};
-use store::Role;
+use store::{GroupCode, Role};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -88,7 +88,7 @@ impl Demo {
         let account = account(platform).await?;
         let group = create_group(url, &account.api_key).await?;
         let mut config = FleetConfig::new(url, &account.api_key, &random_password(), self.patients);
-        config.group = Some(group.clone());
+        config.group = Some(group.to_string());
         config.cast = Cast::Mixed;
         config.seed = platform.core.now_ms().unsigned_abs();
         config.zones = vec![local_zone()];
@@ -158,13 +158,13 @@ async fn account(platform: &Platform) -> Result<DemoAccount, Failure> {
     Ok(DemoAccount { email: EMAIL, password, api_key })
 }
 
-async fn create_group(url: &str, api_key: &str) -> Result<String, Failure> {
+async fn create_group(url: &str, api_key: &str) -> Result<GroupCode, Failure> {
     let body = json!({"name": "Demonstration", "description": "Simulated patients, nobody real"});
     let request = reqwest::Client::new().post(format!("{url}/integration/v1/groups"));
     let response = request.header("X-Api-Key", api_key).json(&body).send().await?;
     let answer: Value = response.error_for_status()?.json().await?;
     let code = answer["code"].as_str();
-    code.map(str::to_owned).ok_or_else(|| Failure::Other("the new group has no code".to_owned()))
+    code.map(GroupCode::new).ok_or_else(|| Failure::Other("the new group has no code".to_owned()))
 }
 
 /// Returns the socket: the address asked for, or the default one, or a free port when that is taken.

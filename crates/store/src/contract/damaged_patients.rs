@@ -26,7 +26,7 @@ on_both_engines! { chunk_of_an_unknown_type_stops_no_sealing_of_others }
 async fn enrol(health: &HealthDb, numbers: std::ops::Range<usize>) {
     for number in numbers {
         let uuid = name(number);
-        let (record_id, profile) = (format!("id-{number}"), Profile::default());
+        let (record_id, profile) = (crate::ids::RecordId::new(format!("id-{number}")), Profile::default());
         let change = HealthChange::PutPatient { uuid: uuid.clone(), record_id, customer_code: None, profile, at_ms: 1 };
         health.apply(change).await.expect("enrolled");
         let ready_ms = (PATIENTS - number) as i64;

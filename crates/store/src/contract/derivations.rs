@@ -35,7 +35,7 @@ const VITAL: [DataType; 2] = [DataType::Activity, DataType::Tests];
 pub(super) async fn enrol(stores: &Stores, uuid: &str) {
     let change = HealthChange::PutPatient {
         uuid: PatientId::new(uuid),
-        record_id: format!("id-{uuid}"),
+        record_id: crate::ids::RecordId::new(format!("id-{uuid}")),
         customer_code: None,
         profile: Profile::default(),
         at_ms: 1,

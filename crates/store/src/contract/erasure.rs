@@ -41,7 +41,7 @@ fn entry(id: &str) -> NewAuditEntry {
 fn put(uuid: &str) -> HealthChange {
     HealthChange::PutPatient {
         uuid: PatientId::new(uuid),
-        record_id: "r".to_owned(),
+        record_id: crate::ids::RecordId::new("r"),
         customer_code: None,
         profile: Profile { birthday: Some("1906-12-09".to_owned()), ..Profile::default() },
         at_ms: 1,

@@ -31,7 +31,7 @@ pub(super) async fn with_patients(stores: &Stores, names: &[&str]) {
     for name in names {
         let change = HealthChange::PutPatient {
             uuid: PatientId::new(*name),
-            record_id: format!("id-{name}"),
+            record_id: crate::ids::RecordId::new(format!("id-{name}")),
             customer_code: None,
             profile: Profile::default(),
             at_ms: 1,
@@ -273,9 +273,9 @@ async fn another_epoch_ends_cursors(stores: Stores) {
     let (log, users) = (stores.health.events(), stores.users.events());
     let before = log.end().await.expect("a cursor");
     assert_ne!(before.epoch, users.end().await.expect("a cursor").epoch);
-    log.begin_epoch("restored").await.expect("begun");
+    log.begin_epoch(&crate::ids::LogEpoch::new("restored")).await.expect("begun");
     assert_eq!(log.read_after(&before, 9).await.expect("an answer"), Followed::AnotherStore);
-    assert_eq!(start(&stores.health).await.epoch, "restored");
+    assert_eq!(start(&stores.health).await.epoch.as_str(), "restored");
     assert_eq!(followed(&stores.health, start(&stores.health).await, 9).await.len(), 1);
 }
 

@@ -10,7 +10,7 @@ use crate::{
 pub(super) fn account(name: &str) -> Account {
     Account {
         uuid: AccountId::new(format!("uuid-{name}")),
-        id: format!("id-{name}"),
+        id: crate::ids::RecordId::new(format!("id-{name}")),
         email: format!("{name}@example.org"),
         role: Role::Researcher,
         first_name: Some(name.to_owned()),
@@ -28,7 +28,7 @@ pub(super) fn group(code: &str, created_ms: i64) -> Group {
     Group {
         code: GroupCode::new(code),
         id: GroupId::new(format!("id-{code}")),
-        hcp_code: format!("HCP-{code}-abc123"),
+        hcp_code: crate::ids::HcpCode::new(format!("HCP-{code}-abc123")),
         name: "Sleep".to_owned(),
         description: String::new(),
         created_ms,
@@ -38,9 +38,9 @@ pub(super) fn group(code: &str, created_ms: i64) -> Group {
 pub(super) fn patient(name: &str) -> Patient {
     Patient {
         uuid: PatientId::new(format!("uuid-{name}")),
-        record_id: format!("id-{name}"),
+        record_id: crate::ids::RecordId::new(format!("id-{name}")),
         state: PatientState::PreCreated,
-        voucher_code: name.to_uppercase(),
+        voucher_code: crate::ids::VoucherCode::new(name.to_uppercase()),
         voucher_expires_ms: 1000,
         email: None,
         password_hash: None,

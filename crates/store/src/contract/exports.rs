@@ -23,7 +23,7 @@ on_both_engines! {
 async fn with_patient(stores: &Stores) {
     let change = HealthChange::PutPatient {
         uuid: PatientId::new(PATIENT),
-        record_id: "1".repeat(24),
+        record_id: crate::ids::RecordId::new("1".repeat(24)),
         customer_code: None,
         profile: Profile::default(),
         at_ms: 0,

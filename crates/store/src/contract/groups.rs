@@ -152,7 +152,7 @@ async fn settings_follow_the_groups_of_a_patient(stores: Stores) {
     // Making them leaves a row for each time at which the value changed.
     let put = HealthChange::PutPatient {
         uuid: PatientId::new("uuid-grace"),
-        record_id: String::new(),
+        record_id: crate::ids::RecordId::new(""),
         customer_code: None,
         profile: Profile::default(),
         at_ms: 1,
@@ -169,7 +169,7 @@ async fn settings_follow_the_groups_of_a_patient(stores: Stores) {
 async fn changes_of_a_patient_are_made_in_their_order(stores: Stores) {
     let weight = |weight: f64| HealthChange::PutPatient {
         uuid: PatientId::new("uuid-grace"),
-        record_id: String::new(),
+        record_id: crate::ids::RecordId::new(""),
         customer_code: None,
         profile: Profile { weight: Some(weight), ..Profile::default() },
         at_ms: 1,

@@ -13,7 +13,7 @@ on_both_engines! {
 fn put(name: &str, profile: Profile, at_ms: i64) -> HealthChange {
     HealthChange::PutPatient {
         uuid: PatientId::new(format!("uuid-{name}")),
-        record_id: format!("id-{name}"),
+        record_id: crate::ids::RecordId::new(format!("id-{name}")),
         customer_code: (at_ms == 1).then(|| GroupCode::new("AAAAA")),
         profile,
         at_ms,
@@ -37,7 +37,7 @@ async fn a_change_made_twice_is_made_once(stores: Stores) {
     }
     let expected = HealthPatient {
         uuid: PatientId::new("uuid-grace"),
-        record_id: "id-grace".to_owned(),
+        record_id: crate::ids::RecordId::new("id-grace"),
         customer_code: Some(GroupCode::new("AAAAA")),
         profile: Profile { weight: Some(61.0), height: Some(166.0), ..described },
         created_ms: 1,

@@ -162,7 +162,7 @@ const RANGE: DueRange = DueRange { arrival: 1, data_type: 2, first_us: 1, last_u
 
 async fn with_due_patient(stores: &Stores) {
     let profile = Profile::default();
-    let (uuid, record_id) = ("ada".to_owned(), "id".to_owned());
+    let (uuid, record_id) = ("ada".to_owned(), crate::ids::RecordId::new("id"));
     let change =
         HealthChange::PutPatient { uuid: PatientId::new(uuid), record_id, customer_code: None, profile, at_ms: 1 };
     stores.health.apply(change).await.expect("made");

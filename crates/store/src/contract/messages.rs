@@ -136,7 +136,7 @@ async fn undelivered_message_does_not_expire(stores: Stores) {
 async fn erased_patient_leaves_undelivered_entries_without_details(stores: Stores) {
     let put = HealthChange::PutPatient {
         uuid: PatientId::new("uuid-grace"),
-        record_id: "r".to_owned(),
+        record_id: crate::ids::RecordId::new("r"),
         customer_code: None,
         profile: Profile::default(),
         at_ms: 1,

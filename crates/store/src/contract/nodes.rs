@@ -33,7 +33,7 @@ async fn with_leases(stores: &Stores, node: &str) {
     let (uuid, profile) = ("ada".to_owned(), Profile::default());
     let change = HealthChange::PutPatient {
         uuid: PatientId::new(uuid),
-        record_id: "id".to_owned(),
+        record_id: crate::ids::RecordId::new("id"),
         customer_code: None,
         profile,
         at_ms: 1,

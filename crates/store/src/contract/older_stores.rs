@@ -180,7 +180,7 @@ async fn a_users_store_of_before_the_event_log_counts_on(stores: Stores) {
     let uuid = PatientId::new("uuid-ada");
     let change = HealthChange::PutPatient {
         uuid: uuid.clone(),
-        record_id: "id-ada".to_owned(),
+        record_id: crate::ids::RecordId::new("id-ada"),
         customer_code: None,
         profile: Profile::default(),
         at_ms: 9,

@@ -66,7 +66,7 @@ async fn account_with_unknown_role_is_damaged(stores: Stores) {
 
 async fn an_email_belongs_to_one_person(stores: Stores) {
     with_ada_in(&stores, &["AAAAA"]).await;
-    let again = Account { uuid: AccountId::new("another"), id: "another".to_owned(), ..account("ada") };
+    let again = Account { uuid: AccountId::new("another"), id: crate::ids::RecordId::new("another"), ..account("ada") };
     assert!(matches!(stores.users.add_account(again).await, Err(StoreError::Conflict(_))));
 
     stores
@@ -277,7 +277,7 @@ async fn what_is_sealed_is_returned(stores: Stores) {
     assert_eq!(reported().await, (true, false), "a second factor");
     assert!(users.remove_totp(&ada).await.expect("an answer"));
     let key = |retired_ms| SigningKey {
-        kid: "k".to_owned(),
+        kid: crate::ids::SigningKeyId::new("k"),
         sealed_key: vec![1],
         public_key: vec![2],
         created_ms: 1,
@@ -345,12 +345,15 @@ async fn a_patient_is_activated_once(stores: Stores) {
         .add_patient(patient("grace"), &GroupCode::new("AAAAA"), message("i1", 0), no_settings())
         .await
         .expect("a patient");
-    let taken = Patient { uuid: PatientId::new("u"), record_id: "r".to_owned(), ..patient("grace") };
+    let taken = Patient { uuid: PatientId::new("u"), record_id: crate::ids::RecordId::new("r"), ..patient("grace") };
     assert!(matches!(
         stores.users.add_patient(taken, &GroupCode::new("AAAAA"), message("i2", 0), no_settings()).await,
         Err(StoreError::Conflict(_))
     ));
-    assert_eq!(stores.users.patient_by_voucher("GRACE").await.expect("an answer"), Some(patient("grace")));
+    assert_eq!(
+        stores.users.patient_by_voucher(&crate::ids::VoucherCode::new("GRACE")).await.expect("an answer"),
+        Some(patient("grace"))
+    );
     assert_eq!(
         stores.users.first_group_of(&PatientId::new("uuid-grace")).await.expect("an answer"),
         Some(GroupCode::new("AAAAA"))
@@ -399,7 +402,7 @@ async fn message_is_completed_once(stores: Stores) {
 
 async fn the_newest_signing_key_signs(stores: Stores) {
     let key = |kid: &str, created_ms, retired_ms| SigningKey {
-        kid: kid.to_owned(),
+        kid: crate::ids::SigningKeyId::new(kid),
         sealed_key: vec![1, 2],
         public_key: vec![3],
         created_ms,

@@ -68,7 +68,7 @@ pub(super) async fn with_patients(stores: &Stores, patients: &[&str]) {
     for patient in patients {
         let change = HealthChange::PutPatient {
             uuid: PatientId::new(*patient),
-            record_id: format!("id-{patient}"),
+            record_id: crate::ids::RecordId::new(format!("id-{patient}")),
             customer_code: None,
             profile: Profile::default(),
             at_ms: 1,

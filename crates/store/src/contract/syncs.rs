@@ -16,7 +16,7 @@ async fn latest_values_that_a_derivation_has_written_outlive_a_sync_that_read_be
     let health = stores.health;
     let change = HealthChange::PutPatient {
         uuid: PatientId::new("ada"),
-        record_id: "id".to_owned(),
+        record_id: crate::ids::RecordId::new("id"),
         customer_code: None,
         profile: Profile::default(),
         at_ms: 1,

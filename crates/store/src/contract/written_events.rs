@@ -95,7 +95,7 @@ async fn erasure_is_an_event_of_the_groups_that_held_the_patient(stores: Stores)
 async fn with_grace(stores: &Stores) {
     let change = HealthChange::PutPatient {
         uuid: PatientId::new("uuid-grace"),
-        record_id: "r".to_owned(),
+        record_id: crate::ids::RecordId::new("r"),
         customer_code: None,
         profile: Profile::default(),
         at_ms: 1,

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::fmt::{Debug, Formatter};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+#[cfg(feature = "planned-failures")]
 use futures::future::BoxFuture;
 
 use crate::error::{Result, StoreError};
@@ -29,6 +30,7 @@ pub(super) struct PlannedFailures(Mutex<VecDeque<(String, Event)>>);
 enum Event {
     Failure(FailureMoment),
     /// Something that ends before the operation begins.
+    #[cfg(feature = "planned-failures")]
     Meanwhile(BoxFuture<'static, ()>),
 }
 
@@ -36,6 +38,7 @@ impl Debug for Event {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
         match self {
             Event::Failure(moment) => moment.fmt(formatter),
+            #[cfg(feature = "planned-failures")]
             Event::Meanwhile(_) => formatter.write_str("Meanwhile"),
         }
     }
@@ -48,6 +51,7 @@ impl PlannedFailures {
     }
 
     /// Lets something happen before the next operation of a name.
+    #[cfg(feature = "planned-failures")]
     pub fn plan_meanwhile(&self, operation: &str, meanwhile: BoxFuture<'static, ()>) {
         self.lock().push_back((operation.to_owned(), Event::Meanwhile(meanwhile)));
     }
@@ -62,6 +66,7 @@ impl PlannedFailures {
         let failure = || StoreError::Unavailable(format!("{operation} fails as planned"));
         match self.take(operation) {
             None => work.await,
+            #[cfg(feature = "planned-failures")]
             Some(Event::Meanwhile(meanwhile)) => {
                 meanwhile.await;
                 work.await

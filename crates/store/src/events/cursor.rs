@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::ids::LogEpoch;
+
 /// Place between two events of a log.
 ///
 /// Rows of one position can be many, so a place counts how many of them were read; positions that a reader may see gain
@@ -19,7 +21,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogCursor {
     /// Name of the store's life.
-    pub epoch: String,
+    pub epoch: LogEpoch,
     /// The place.
     pub place: Place,
 }
@@ -62,7 +64,7 @@ impl FromStr for Cursor {
             return Err(NotACursor);
         }
         let mut log = || {
-            let epoch = parts.next().ok_or(NotACursor)?.to_owned();
+            let epoch = LogEpoch::new(parts.next().ok_or(NotACursor)?);
             let mut number = || {
                 let number: i64 = parts.next().ok_or(NotACursor)?.parse().map_err(|_| NotACursor)?;
                 // The database would refuse a negative offset, which is no fault of the server.
@@ -81,8 +83,10 @@ mod tests {
     use super::*;
 
     fn cursor() -> Cursor {
-        let log =
-            |epoch: &str, position, offset| LogCursor { epoch: epoch.to_owned(), place: Place { position, offset } };
+        let log = |epoch: &str, position, offset| LogCursor {
+            epoch: LogEpoch::new(epoch),
+            place: Place { position, offset },
+        };
         Cursor { users: log("aa", 7, 0), health: log("bb", i64::MAX, 12) }
     }
 

@@ -7,7 +7,7 @@ use super::cursor::{LogCursor, Place};
 use super::event::EventType;
 use crate::engine::{Db, Param, Row, Tx};
 use crate::error::{Result, StoreError};
-use crate::ids::PatientId;
+use crate::ids::{LogEpoch, PatientId};
 use crate::readers::is_any;
 use crate::texts::{record, sql};
 
@@ -97,7 +97,7 @@ sql! {
 
 /// The row of `store_epoch`, and the horizon: the position from which on nothing can be read yet.
 struct Extent {
-    epoch: String,
+    epoch: LogEpoch,
     retained_from: i64,
     horizon: i64,
     waits: bool,

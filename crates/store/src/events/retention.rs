@@ -5,6 +5,7 @@ use boxed_futures::boxed_futures;
 use super::log::EventLog;
 use crate::engine::{Row, Tx};
 use crate::error::Result;
+use crate::ids::LogEpoch;
 use crate::texts::sql;
 
 /// Deletes events below a position, which is none that readers cannot see yet: nothing below it may be written later. What the store
@@ -65,8 +66,8 @@ impl EventLog {
 
     /// Begins another life of the store under a random name, as after a restore from a backup: earlier cursors may be of
     /// events that are not there any more, so they mean nothing from now on.
-    pub async fn begin_epoch(&self, epoch: &str) -> Result<()> {
-        let epoch = epoch.to_owned();
+    pub async fn begin_epoch(&self, epoch: &LogEpoch) -> Result<()> {
+        let epoch = epoch.clone();
         self.db.write(async move |tx| tx.put(BEGIN_EPOCH, &[&epoch]).await).await
     }
 

@@ -14,7 +14,7 @@ use super::patients::{self, BodyAttribute, KnownAs, Profile};
 use super::settings::{self, FieldChange};
 use crate::engine::Tx;
 use crate::error::Result;
-use crate::ids::{AccountId, ApiKeyId, ClientId, ConsentId, FamilyId, GroupCode, PatientId, SerialNumber};
+use crate::ids::{AccountId, ApiKeyId, ClientId, ConsentId, FamilyId, GroupCode, PatientId, RecordId, SerialNumber};
 use crate::texts::sql;
 
 /// A change that an operation of the users database enqueues for this one.
@@ -25,7 +25,7 @@ pub enum HealthChange {
         /// Identity.
         uuid: PatientId,
         /// Record identifier, 24 hex digits.
-        record_id: String,
+        record_id: RecordId,
         /// Five capitals.
         customer_code: Option<GroupCode>,
         /// What to set.
@@ -38,7 +38,7 @@ pub enum HealthChange {
         /// Identity.
         uuid: PatientId,
         /// Record identifier, 24 hex digits.
-        record_id: String,
+        record_id: RecordId,
         /// What to set.
         profile: Profile,
         /// What to take away.
@@ -201,7 +201,7 @@ impl HealthDb {
             return self.erase_patient(uuid, *at_ms).await;
         }
         match change.patient().cloned() {
-            Some(owner) => self.db.write_of(owner.as_str(), async move |tx| apply(tx, &change).await).await,
+            Some(owner) => self.db.write_of((&owner).into(), async move |tx| apply(tx, &change).await).await,
             None => self.db.write(async move |tx| apply(tx, &change).await).await,
         }
     }
@@ -215,7 +215,7 @@ impl HealthDb {
         }
         let owner = patient.clone();
         self.db
-            .write_of(owner.as_str(), async move |tx| {
+            .write_of((&owner).into(), async move |tx| {
                 if tx.execute(TAKE_NUMBER, &[&patient, &number]).await? == 1 {
                     return apply(tx, &change).await;
                 }

@@ -158,7 +158,7 @@ impl HealthDb {
         let (owner, patient, node) = (patient, patient.clone(), node.cloned());
         let until_ms = now_ms.saturating_add(lease_ms);
         let work = async move |tx: &Tx<'_>| claim(tx, &patient, node.as_ref(), until_ms, now_ms).await;
-        self.db.write_single_of(owner.as_str(), work).await
+        self.db.write_single_of(owner.into(), work).await
     }
 
     /// Up to `limit` patients whose uuids come after another, or the first ones, in their order.
@@ -199,13 +199,13 @@ impl HealthDb {
         // With the token: a node that claimed since must not find its lease ended by the one that lost it.
         let owner = claim.patient.clone();
         let hold = async move |tx: &Tx<'_>| tx.execute(HOLD_UNTIL, &[&claim.patient, &claim.token, &until_ms]).await;
-        self.db.write_of(owner.as_str(), hold).await.map(drop)
+        self.db.write_of((&owner).into(), hold).await.map(drop)
     }
 
     /// Marks a range of a patient due, as when a setting that enters a formula has changed.
     pub async fn mark_due(&self, patient: &PatientId, range: DueRange) -> Result<()> {
         let (owner, patient) = (patient, patient.clone());
-        self.db.write_of(owner.as_str(), async move |tx| mark(tx, &patient, &range).await).await
+        self.db.write_of(owner.into(), async move |tx| mark(tx, &patient, &range).await).await
     }
 }
 

@@ -124,7 +124,7 @@ impl HealthDb {
             try_join_all(commits.iter().zip(&hours).map(|(made, hours)| commit(tx, made, hours))).await
         };
         let outcomes = match owner {
-            Some(patient) => self.db.with_deadlines_of(Work::Batch).write_of(patient.as_str(), write).await?,
+            Some(patient) => self.db.with_deadlines_of(Work::Batch).write_of((&patient).into(), write).await?,
             // A row of one patient that somebody holds would hold up the others' derivations.
             None => self.db.with_deadlines_of(Work::Batch).write(write).await?,
         };

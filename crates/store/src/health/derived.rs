@@ -167,7 +167,7 @@ impl HealthDb {
     pub async fn derive_again(&self, patient: &PatientId, versions: &str, ranges: Vec<DueRange>) -> Result<()> {
         let (owner, patient, versions) = (patient, patient.clone(), versions.to_owned());
         self.db
-            .write_of(owner.as_str(), async move |tx| {
+            .write_of(owner.into(), async move |tx| {
                 // A patient who was erased meanwhile has no marks.
                 if tx.execute(SET_VERSIONS, &[&patient, &versions]).await? == 1 {
                     for range in &ranges {

@@ -18,7 +18,7 @@ use super::patients::{self, KnownAs, Profile};
 use super::{exports, messages, patient_tables};
 use crate::engine::{Tx, Work};
 use crate::error::{Result, StoreError};
-use crate::ids::PatientId;
+use crate::ids::{PatientId, RecordId};
 use crate::readers::{json, pair};
 use crate::segment::name::patient_folders;
 use crate::segment::period::SealedPeriod;
@@ -69,7 +69,7 @@ impl HealthDb {
         let (owner, patient) = (patient, patient.clone());
         self.db
             .with_deadlines_of(Work::Deletion)
-            .write_of(owner.as_str(), async move |tx| {
+            .write_of(owner.into(), async move |tx| {
                 tx.overwrite_deleted(true)?;
                 let erased = erase_rows(tx, &patient, at_ms).await;
                 tx.overwrite_deleted(false)?;
@@ -142,7 +142,8 @@ async fn find_mark(tx: &Tx<'_>, patient: &PatientId) -> Result<Option<ErasedPati
 
 async fn erase_rows(tx: &Tx<'_>, patient: &PatientId, at_ms: i64) -> Result<()> {
     // Holds their row, also when there is none yet: a change that would add it waits, and then finds the mark.
-    let unknown = KnownAs { record_id: "", customer_code: None, profile: &Profile::default(), removed: &[] };
+    let unknown =
+        KnownAs { record_id: &RecordId::new(""), customer_code: None, profile: &Profile::default(), removed: &[] };
     patients::put(tx, patient, unknown, at_ms).await?;
     // A second erasure would count nothing; the receipt is that of the first.
     if find_mark(tx, patient).await?.is_some() {

@@ -178,7 +178,7 @@ impl HealthDb {
     /// enqueues has to be written before anybody works on it.
     pub async fn begin_export(&self, new: NewExport) -> Result<ExportTurn> {
         let owner = new.patient.clone();
-        self.db.write_of(owner.as_str(), async move |tx| begin(tx, &new).await).await
+        self.db.write_of((&owner).into(), async move |tx| begin(tx, &new).await).await
     }
 
     /// Sets how many seconds lie between two exports of a patient, or of every patient without a setting of their own.

@@ -103,7 +103,7 @@ impl HealthDb {
     pub async fn merge_hour(&self, patient: &PatientId, data_type: DataType, hour_us: i64) -> Result<()> {
         let (owner, patient) = (patient, patient.clone());
         let hour = Hour { data_type, start_us: hour_us };
-        self.db.write_of(owner.as_str(), async move |tx| merge_hour(tx, &patient, hour).await).await
+        self.db.write_of(owner.into(), async move |tx| merge_hour(tx, &patient, hour).await).await
     }
 }
 

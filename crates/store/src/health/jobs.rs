@@ -304,7 +304,7 @@ impl HealthDb {
     pub async fn fail_derivation(&self, claim: &Claim, failure: JobFailure) -> Result<bool> {
         let (owner, claim) = (&claim.patient, claim.clone());
         self.db
-            .write_of(owner.as_str(), async move |tx| {
+            .write_of(owner.into(), async move |tx| {
                 let JobFailure { failed_ms, retry_ms, .. } = &failure;
                 // The patient's row first: it knows whether the lease still holds.
                 if tx.execute(HOLD_PATIENT, &[&claim.patient, &claim.token, retry_ms]).await? == 0 {

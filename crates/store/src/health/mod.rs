@@ -74,7 +74,7 @@ pub use planned_damage::DamageTarget;
 pub use retention::Retirement;
 pub use scrub::{DamagedRowCount, ScrubFinding, ScrubState};
 pub use sessions::{HealthSession, IntakeFacts};
-pub use sync::{Counts, Sync, SyncId, SyncOutcome};
+pub use sync::{Counts, NamedSync, Sync, SyncOutcome};
 pub use tally::{LocalQuarter, TallyRow};
 pub use unverified::{NotePage, NotePosition, UnverifiedRows};
 pub use verify::{DamageFinding, Walk, WalkPart, WalkPosition};

@@ -99,7 +99,7 @@ impl HealthDb {
     pub async fn add_code(&self, code: AuthorizationCode) -> Result<()> {
         let owner = code.patient.clone();
         self.db
-            .write_of(owner.as_str(), async move |tx| {
+            .write_of((&owner).into(), async move |tx| {
                 hold_patient(tx, &code.patient).await?;
                 tx.execute(
                     ADD_CODE,
@@ -138,7 +138,7 @@ impl HealthDb {
     pub async fn redeem_code(&self, code_hash: &[u8], session: HealthSession, token_hash: Vec<u8>) -> Result<bool> {
         let (owner, code_hash) = (session.patient.clone(), code_hash.to_owned());
         self.db
-            .write_of(owner.as_str(), async move |tx| {
+            .write_of((&owner).into(), async move |tx| {
                 hold_patient(tx, &session.patient).await?;
                 // The update decides: of two requests with one code the second finds a family.
                 if tx.execute(REDEEM, &[&code_hash, &session.family]).await? == 0 {
@@ -172,7 +172,7 @@ impl HealthDb {
         let Some(OauthRefreshToken { patient: owner, .. }) = before else { return Ok(Refreshed::Ended) };
         let patient = owner.clone();
         self.db
-            .write_of(owner.as_str(), async move |tx| {
+            .write_of((&owner).into(), async move |tx| {
                 // The patient before the token, as in an erasure; the other order could deadlock with it.
                 hold_patient(tx, &patient).await?;
                 tx.put(HOLD_TOKEN, &[&token_hash]).await?;

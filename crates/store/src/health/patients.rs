@@ -9,7 +9,7 @@ use super::{due, settings};
 use crate::checksum::{self, Of};
 use crate::engine::{Columns, Row, Tx};
 use crate::error::{Result, StoreError};
-use crate::ids::{GroupCode, PatientId};
+use crate::ids::{GroupCode, PatientId, RecordId};
 use crate::names::Gender;
 use crate::texts::{list_of_64, record, sql};
 
@@ -58,7 +58,7 @@ pub struct HealthPatient {
     /// Identity, in both databases.
     pub uuid: PatientId,
     /// Record identifier, 24 hex digits.
-    pub record_id: String,
+    pub record_id: RecordId,
     /// Five capitals of the group that the patient was enrolled in.
     pub customer_code: Option<GroupCode>,
     /// Their body.
@@ -131,7 +131,7 @@ impl HealthDb {
 /// What the users database says of a patient.
 pub(super) struct KnownAs<'change> {
     /// Record identifier; kept from the first time on.
-    pub record_id: &'change str,
+    pub record_id: &'change RecordId,
     pub customer_code: Option<&'change GroupCode>,
     pub profile: &'change Profile,
     /// Attributes to take away.

@@ -145,7 +145,7 @@ impl HealthDb {
         // time noted and seals again, while the other order would count rows that are gone.
         let deletion = async move |tx: &Tx<'_>| retire_whole(tx, &whole, entry.as_ref(), now_ms).await;
         let db = self.db.with_deadlines_of(Work::Deletion);
-        db.write_of(retirement.patient.as_str(), deletion).await?;
+        db.write_of((&retirement.patient).into(), deletion).await?;
         let Retirement { patient, data_type, before_us } = retirement;
         let (data_type, before_us) = (*data_type, *before_us);
         let period = SealedPeriod::of(data_type, before_us);

@@ -100,7 +100,7 @@ impl HealthDb {
     pub async fn add_session(&self, session: HealthSession) -> Result<()> {
         let owner = session.patient.clone();
         self.db
-            .write_of(owner.as_str(), async move |tx| {
+            .write_of((&owner).into(), async move |tx| {
                 hold_patient(tx, &session.patient).await?;
                 add(tx, &session).await
             })
@@ -153,7 +153,7 @@ impl HealthDb {
         let Some(HealthSession { patient: owner, .. }) = self.session(&id).await? else { return Ok(Refreshed::Ended) };
         let patient = owner.clone();
         self.db
-            .write_of(owner.as_str(), async move |tx| {
+            .write_of((&owner).into(), async move |tx| {
                 // The patient before their session, in the order in which erasure takes them.
                 hold_patient(tx, &patient).await?;
                 tx.put(HOLD, &[&id]).await?;

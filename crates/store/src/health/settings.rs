@@ -60,7 +60,7 @@ impl HealthDb {
     /// Stores a value of a patient's setting.
     pub async fn put_patient_setting(&self, patient: &PatientId, setting: Setting) -> Result<()> {
         let (owner, patient) = (patient, patient.clone());
-        self.db.write_of(owner.as_str(), async move |tx| put(tx, &patient, &setting).await).await
+        self.db.write_of(owner.into(), async move |tx| put(tx, &patient, &setting).await).await
     }
 }
 

@@ -74,7 +74,7 @@ impl HealthDb {
                 tx.query_opt(BY_INDEX, &[], |_| Ok(())).await?;
                 claim_due_patient(tx, &asked, &request).await
             };
-            match self.db.write_of(patient.as_str(), claim).await {
+            match self.db.write_of((&patient).into(), claim).await {
                 Ok(claim) => claims.extend(claim),
                 Err(error) if error.is_damage() => unread.push(DamageFinding { patient, error }),
                 // What was claimed already has no other way to the caller. Why this one failed says the next claim.
@@ -103,7 +103,7 @@ impl HealthDb {
                 tx.query_opt(BY_INDEX, &[], |_| Ok(())).await?;
                 tx.execute(FREE_LATE, &[&asked]).await
             };
-            match self.db.write_of(patient.as_str(), free).await {
+            match self.db.write_of((&patient).into(), free).await {
                 Err(error) if error.is_damage() => {
                     tracing::warn!(%patient, %error, "the lease of a patient whose row cannot be written was left");
                 }

@@ -7,7 +7,7 @@ use super::emails;
 use super::messages::HealthMessage;
 use crate::engine::Tx;
 use crate::error::Result;
-use crate::ids::{AccountId, PortalSessionId};
+use crate::ids::{AccountId, PortalSessionId, RecordId};
 use crate::names::Role;
 use crate::texts::{record, sql};
 
@@ -17,7 +17,7 @@ pub struct Account {
     /// Identity towards clients.
     pub uuid: AccountId,
     /// Record identifier, 24 hex digits.
-    pub id: String,
+    pub id: RecordId,
     /// Address to log in with, in lower case.
     pub email: String,
     /// Role, which decides what the account may do.

@@ -88,8 +88,8 @@ impl UsersDb {
     }
 
     /// Returns who last did something to a patient, by the code of the action; `None` when nobody did.
-    pub async fn actor_of(&self, action_type: &str, patient: &PatientId) -> Result<Option<UserId>> {
-        let (action_type, patient) = (action_type.to_owned(), patient.clone());
+    pub async fn actor_of(&self, action_type: ActionCode, patient: &PatientId) -> Result<Option<UserId>> {
+        let (action_type, patient) = (action_type.name(), patient.clone());
         self.db.read(async move |tx| tx.query_opt(ACTOR, &[&patient, &action_type], |row| row.get(0)).await).await
     }
 }

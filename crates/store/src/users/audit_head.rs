@@ -7,6 +7,7 @@
 use super::db::UsersDb;
 use crate::audit_key::AuditKey;
 use crate::engine::Tx;
+use crate::engine::line::Line;
 use crate::error::Result;
 use crate::ids::StoreId;
 use crate::names::SealState;
@@ -47,7 +48,7 @@ record! {
 }
 
 /// The line of all writes that hold the head. No owner has such a name.
-pub(super) const LINE: &str = "audit_head";
+pub(super) const LINE: Line<'static> = Line::named("audit_head");
 
 sql! {
     HOLD = "UPDATE audit_head SET number = number";

@@ -204,7 +204,7 @@ impl UsersDb {
     ) -> Result<Attachment> {
         let (owner, id, bracelet, patient) = (patient, id.clone(), bracelet.clone(), patient.clone());
         self.db
-            .write_of(owner.as_str(), async move |tx| {
+            .write_of(owner.into(), async move |tx| {
                 match wearer(tx, &bracelet).await? {
                     Some(worn_by) if worn_by == patient => return Ok(Attachment::WornAlready),
                     Some(_) => return Ok(Attachment::WornByAnother),
@@ -229,7 +229,7 @@ impl UsersDb {
     ) -> Result<bool> {
         let (owner, bracelet, patient) = (patient, bracelet.clone(), patient.clone());
         self.db
-            .write_of(owner.as_str(), async move |tx| {
+            .write_of(owner.into(), async move |tx| {
                 if tx.execute(DETACH, &[&bracelet, &patient, &now_ms]).await? == 0 {
                     return Ok(false);
                 }

@@ -134,7 +134,7 @@ impl UsersDb {
         let (owner, patient) = (patient, patient.clone());
         self.db
             .with_deadlines_of(Work::Deletion)
-            .write_in_line(&[owner.as_str(), audit_head::LINE], async move |tx| {
+            .write_in_line(&[owner.into(), audit_head::LINE], async move |tx| {
                 // Freed pages are overwritten at once. That slows every deletion, so it ends with this one.
                 tx.overwrite_deleted(true)?;
                 let erased = erase_patient(tx, (&patient, &erasure), at_ms, &message).await;

@@ -144,7 +144,7 @@ impl UsersDb {
     ) -> Result<Vec<PatientId>> {
         let (group, code) = (code, code.clone());
         self.db
-            .write_in_line(&[group.as_str(), audit_head::LINE], async move |tx| {
+            .write_in_line(&[group.into(), audit_head::LINE], async move |tx| {
                 if !hold_group(tx, &code).await? {
                     return Err(StoreError::Gone("group"));
                 }

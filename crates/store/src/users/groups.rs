@@ -8,7 +8,7 @@ use super::db::UsersDb;
 use super::group_settings;
 use crate::engine::row::Columns;
 use crate::error::{Result, StoreError};
-use crate::ids::{AccountId, ApiKeyId, GroupCode, GroupId};
+use crate::ids::{AccountId, ApiKeyId, GroupCode, GroupId, HcpCode};
 use crate::texts::{record, sql};
 
 /// A study.
@@ -19,7 +19,7 @@ pub struct Group {
     /// Record identifier, ten letters or digits.
     pub id: GroupId,
     /// `HCP-<code>-<suffix>`.
-    pub hcp_code: String,
+    pub hcp_code: HcpCode,
     /// Name.
     pub name: String,
     /// Description.
@@ -101,7 +101,7 @@ impl UsersDb {
     ) -> Result<Group> {
         let (group, code) = (code, code.clone());
         self.db
-            .write_in_line(&[group.as_str(), audit_head::LINE], async move |tx| {
+            .write_in_line(&[group.into(), audit_head::LINE], async move |tx| {
                 let changed = tx
                     .query_opt(CHANGE, &[&code, &name, &description], |row| read_group(&mut Columns::of(row)))
                     .await?;
@@ -117,7 +117,7 @@ impl UsersDb {
     pub async fn delete_group(&self, code: &GroupCode, audit: Audit) -> Result<GroupDeletion> {
         let (group, code) = (code, code.clone());
         self.db
-            .write_in_line(&[group.as_str(), audit_head::LINE], async move |tx| {
+            .write_in_line(&[group.into(), audit_head::LINE], async move |tx| {
                 // Before the look at its patients: one who joins meanwhile waits, and then finds no group.
                 if !group_settings::hold_group(tx, &code).await? {
                     return Err(StoreError::Gone("group"));

@@ -174,7 +174,7 @@ impl UsersDb {
     ) -> Result<bool> {
         let (group, account, group_code) = (group_code, account.clone(), group_code.clone());
         self.db
-            .write_in_line(&[group.as_str(), audit_head::LINE], async move |tx| {
+            .write_in_line(&[group.into(), audit_head::LINE], async move |tx| {
                 if !hold_group(tx, &group_code).await? {
                     return Err(StoreError::Gone("group"));
                 }
@@ -197,7 +197,7 @@ impl UsersDb {
     ) -> Result<MemberRemoval> {
         let (group, account, group_code) = (group_code, account.clone(), group_code.clone());
         self.db
-            .write_in_line(&[group.as_str()], async move |tx| {
+            .write_in_line(&[group.into()], async move |tx| {
                 if !hold_group(tx, &group_code).await? {
                     return Err(StoreError::Gone("group"));
                 }
@@ -227,7 +227,7 @@ impl UsersDb {
         let (group, owner) = (group_code, patient);
         let (group_code, patient) = (group.clone(), owner.clone());
         self.db
-            .write_in_line(&[group.as_str(), owner.as_str(), audit_head::LINE], async move |tx| {
+            .write_in_line(&[group.into(), owner.into(), audit_head::LINE], async move |tx| {
                 if !hold_group(tx, &group_code).await? {
                     return Err(StoreError::Gone("group"));
                 }
@@ -261,7 +261,7 @@ impl UsersDb {
         let (group, owner) = (group_code, patient);
         let (group_code, patient) = (group.clone(), owner.clone());
         self.db
-            .write_in_line(&[group.as_str(), owner.as_str()], async move |tx| {
+            .write_in_line(&[group.into(), owner.into()], async move |tx| {
                 if !hold_group(tx, &group_code).await? {
                     return Err(StoreError::Gone("group"));
                 }

@@ -91,7 +91,7 @@ impl UsersDb {
     /// about a patient who is not there.
     pub async fn enqueue(&self, message: HealthMessage) -> Result<()> {
         match message.change.patient().cloned() {
-            Some(owner) => self.db.write_of(owner.as_str(), async move |tx| message.enqueue(tx).await).await,
+            Some(owner) => self.db.write_of((&owner).into(), async move |tx| message.enqueue(tx).await).await,
             None => self.db.write(async move |tx| message.enqueue(tx).await).await,
         }
     }

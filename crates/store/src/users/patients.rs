@@ -12,7 +12,7 @@ use super::messages::HealthMessage;
 use crate::engine::Param;
 use crate::error::{Result, StoreError};
 use crate::events::{self, EventType, NewEvent};
-use crate::ids::{GroupCode, PatientId};
+use crate::ids::{GroupCode, PatientId, RecordId, VoucherCode};
 use crate::names::PatientState;
 use crate::readers::pair;
 use crate::texts::{in_lists, list_of_64, record, sql};
@@ -23,11 +23,11 @@ pub struct Patient {
     /// Identity, in both databases.
     pub uuid: PatientId,
     /// Record identifier, 24 hex digits.
-    pub record_id: String,
+    pub record_id: RecordId,
     /// State of the enrolment.
     pub state: PatientState,
     /// Eight characters to activate and to log in with.
-    pub voucher_code: String,
+    pub voucher_code: VoucherCode,
     /// Time until which the voucher can be used, ms.
     pub voucher_expires_ms: i64,
     /// Address to log in with, in lower case.
@@ -147,7 +147,7 @@ impl UsersDb {
         let (group, group_code) = (group_code, group_code.clone());
         self.db
             // The row of the group is held until the end.
-            .write_in_line(&[group.as_str()], async move |tx| {
+            .write_in_line(&[group.into()], async move |tx| {
                 if !hold_group(tx, &group_code).await? {
                     return Err(StoreError::Gone("group"));
                 }
@@ -185,8 +185,8 @@ impl UsersDb {
     }
 
     /// Returns the patient with this voucher code, used or not.
-    pub async fn patient_by_voucher(&self, voucher_code: &str) -> Result<Option<Patient>> {
-        let voucher_code = voucher_code.to_owned();
+    pub async fn patient_by_voucher(&self, voucher_code: &VoucherCode) -> Result<Option<Patient>> {
+        let voucher_code = voucher_code.clone();
         self.db.read(async move |tx| tx.query_opt(FIND_BY_VOUCHER, &[&voucher_code], read_patient).await).await
     }
 
@@ -250,7 +250,7 @@ impl UsersDb {
     pub async fn activate_patient(&self, activation: Activation, message: HealthMessage) -> Result<bool> {
         let owner = activation.uuid.clone();
         self.db
-            .write_of(owner.as_str(), async move |tx| {
+            .write_of((&owner).into(), async move |tx| {
                 let wanted = &activation;
                 emails::hold_for_patient(tx, wanted.email.as_deref()).await?;
                 let Activation { uuid, email, password_hash, known, person, now_ms } = wanted;
@@ -275,7 +275,7 @@ impl UsersDb {
     pub async fn change_person(&self, change: PersonChange, message: HealthMessage) -> Result<bool> {
         let owner = change.uuid.clone();
         self.db
-            .write_of(owner.as_str(), async move |tx| {
+            .write_of((&owner).into(), async move |tx| {
                 let PersonChange { uuid, email, removes_email, known, person, now_ms } = &change;
                 emails::hold_for_patient(tx, email.as_deref()).await?;
                 // Compared with what was read: of two changes at once, the second would undo what the first has set.
@@ -302,7 +302,7 @@ impl UsersDb {
     ) -> Result<bool> {
         let (owner, uuid) = (uuid, uuid.clone());
         self.db
-            .write_of(owner.as_str(), async move |tx| {
+            .write_of(owner.into(), async move |tx| {
                 let NewPatientPassword { hash, must_change, now_ms } = &new;
                 // The patient's row first: a login holds it while it begins a session, which is then ended below.
                 if tx.execute(SET_PASSWORD, &[&uuid, hash, must_change, now_ms]).await? == 0 {

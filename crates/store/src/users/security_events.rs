@@ -9,7 +9,7 @@ use super::audit_head;
 use super::db::UsersDb;
 use crate::engine::Tx;
 use crate::error::Result;
-use crate::ids::{AccountId, EntityId, PatientId, UserId};
+use crate::ids::{AccountId, EntityId, LogEpoch, PatientId, UserId};
 use crate::security_event::NewSecurityEvent;
 use crate::texts::{record, sql};
 
@@ -63,7 +63,7 @@ pub struct SecurityPage {
     /// The events.
     pub events: Vec<SecurityEvent>,
     /// Name of the store's life that the numbers belong to.
-    pub epoch: String,
+    pub epoch: LogEpoch,
 }
 
 record! {
@@ -122,11 +122,11 @@ impl UsersDb {
         self.db
             .read(async move |tx| {
                 let SecurityQuery { after, from_ms, to_ms, event_type, limit } = &query;
-                let epoch: Option<String> = tx.query_opt(EPOCH, &[], |row| row.get(0)).await?;
+                let epoch: Option<LogEpoch> = tx.query_opt(EPOCH, &[], |row| row.get(0)).await?;
                 let (from_ms, to_ms) = (from_ms.unwrap_or(i64::MIN), to_ms.unwrap_or(i64::MAX));
                 let event_type = event_type.clone().unwrap_or_default();
                 let events = tx.query(PAGE, &[after, &from_ms, &to_ms, &event_type, limit], read_event).await?;
-                Ok(SecurityPage { events, epoch: epoch.unwrap_or_default() })
+                Ok(SecurityPage { events, epoch: epoch.unwrap_or_else(|| LogEpoch::new("")) })
             })
             .await
     }

@@ -95,7 +95,7 @@ impl UsersDb {
     pub async fn add_session(&self, session: Session, owner: &User, password_hash: &str, audit: Audit) -> Result<bool> {
         let (person, owner, password_hash) = (owner, owner.clone(), password_hash.to_owned());
         self.db
-            .write_in_line(&[person.id().as_str(), audit_head::LINE], async move |tx| {
+            .write_in_line(&[(&person.id()).into(), audit_head::LINE], async move |tx| {
                 if !hold_person(tx, &owner, &password_hash).await? {
                     return Ok(false);
                 }
@@ -115,7 +115,7 @@ impl UsersDb {
     pub async fn note_login(&self, owner: &User, password_hash: &str, audit: Audit) -> Result<bool> {
         let (person, owner, password_hash) = (owner, owner.clone(), password_hash.to_owned());
         self.db
-            .write_in_line(&[person.id().as_str(), audit_head::LINE], async move |tx| {
+            .write_in_line(&[(&person.id()).into(), audit_head::LINE], async move |tx| {
                 if !hold_person(tx, &owner, &password_hash).await? {
                     return Ok(false);
                 }

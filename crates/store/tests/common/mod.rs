@@ -35,7 +35,7 @@ where
 async fn enrol(health: &HealthDb) {
     let change = HealthChange::PutPatient {
         uuid: patient(),
-        record_id: "0123456789abcdef01234567".to_owned(),
+        record_id: store::RecordId::new("0123456789abcdef01234567"),
         customer_code: None,
         profile: Profile { time_zone: Some("Europe/Zurich".to_owned()), ..Profile::default() },
         at_ms: 1_763_600_000_000,

@@ -27,7 +27,7 @@ use super::columns::RowsSeed;
 use crate::body::unknown::{meant, shortened};
 use crate::body::{place_of, with_f64_numbers, without_mark};
 use crate::load::Room;
-use store::SerialNumber;
+use store::{SerialNumber, SyncId};
 
 /// The deepest nesting of brackets that is read, as everywhere else in the service.
 const DEEPEST: usize = 128;
@@ -141,7 +141,7 @@ impl<'de> Visitor<'de> for BodySeed<'_> {
                 return Err(self.place.fail(key, "is given twice"));
             }
             match key.as_str() {
-                "sync_id" => body.sync_id = self.text(&key, self.small(&key, map.next_value()?)?)?,
+                "sync_id" => body.sync_id = self.text(&key, self.small(&key, map.next_value()?)?)?.map(SyncId::new),
                 "time_zone" => body.time_zone = self.text(&key, self.small(&key, map.next_value()?)?)?,
                 "device" => body.device = self.device(self.small(&key, map.next_value()?)?)?,
                 "data" => {

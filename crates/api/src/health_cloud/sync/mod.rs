@@ -40,7 +40,7 @@ use crate::load::Room;
 use crate::parameters::Parameters;
 use crate::path_type::data_type_of_path;
 use crate::state::ApiState;
-use store::SerialNumber;
+use store::{SerialNumber, SyncId};
 
 /// The readers of bodies, for the fuzz targets: without an account of memory.
 #[cfg(any(test, feature = "fuzzing"))]
@@ -139,7 +139,7 @@ impl From<Receipt> for SyncAnswer {
     fn from(receipt: Receipt) -> Self {
         let by_type = |outcome: TypeOutcome| (outcome.data_type.name(), TypeAnswer::from(outcome));
         let types = receipt.types.into_iter().map(by_type).collect();
-        SyncAnswer { sync_id: receipt.sync_id, validated: None, types }
+        SyncAnswer { sync_id: receipt.sync_id.to_string(), validated: None, types }
     }
 }
 
@@ -220,7 +220,7 @@ async fn sync_arrow(
     let sent = Sent { patient: caller.patient(), headers: &headers, body: sent };
     let body = read_off_thread(&state, sent, move |bytes, room| {
         let data = vec![arrow::read(data_type, &bytes, &zone, room)?];
-        Ok(SyncBody { sync_id, time_zone, device, data })
+        Ok(SyncBody { sync_id: sync_id.map(SyncId::new), time_zone, device, data })
     });
     let body = body.await?;
     store(&state, caller, body, purpose).await

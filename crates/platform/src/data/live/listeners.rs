@@ -156,7 +156,7 @@ mod tests {
     use crate::data::portal::board_row::BoardRow;
 
     fn cursor(position: i64) -> Cursor {
-        let log = LogCursor { epoch: "e".to_owned(), place: Place { position, offset: 0 } };
+        let log = LogCursor { epoch: store::LogEpoch::new("e"), place: Place { position, offset: 0 } };
         Cursor { users: log.clone(), health: log }
     }
 

@@ -152,7 +152,7 @@ mod tests {
     }
 
     fn cursor(offset: i64) -> Cursor {
-        let log = || LogCursor { epoch: "e".to_owned(), place: Place { position: 0, offset } };
+        let log = || LogCursor { epoch: store::LogEpoch::new("e"), place: Place { position: 0, offset } };
         Cursor { users: log(), health: log() }
     }
 

@@ -46,7 +46,7 @@ async fn key_that_the_master_key_does_not_open_is_rotated_once() {
     let health = HealthDb::open(address("health.db"), objects).await.unwrap();
     // Sealed by another master key, and so short that it holds nothing.
     let key = |kid: &str, sealed_key: Vec<u8>| SigningKey {
-        kid: kid.to_owned(),
+        kid: store::SigningKeyId::new(kid),
         sealed_key,
         public_key: vec![3; 32],
         created_ms: 1,

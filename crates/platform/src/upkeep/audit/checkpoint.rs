@@ -7,6 +7,8 @@ use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use store::AuditKeyId;
+
 use crate::core::ids::hex;
 
 /// Version of the fields and of what is signed.
@@ -30,7 +32,7 @@ pub struct Checkpoint {
     /// Time of that, ms since 1970.
     pub sealed_ms: i64,
     /// Name of the public key.
-    pub key_id: String,
+    pub key_id: AuditKeyId,
     /// The public key (Ed25519).
     pub public_key: String,
     /// Signature of the other fields.
@@ -64,8 +66,8 @@ impl Checkpoint {
 }
 
 /// Returns the name of a public key: the first 16 digits of its SHA-256.
-pub(crate) fn key_id(public_key: &[u8]) -> String {
-    hex(&Sha256::digest(public_key)[..8])
+pub(crate) fn key_id(public_key: &[u8]) -> AuditKeyId {
+    AuditKeyId::new(hex(&Sha256::digest(public_key)[..8]))
 }
 
 /// Returns the bytes of hexadecimal digits, small ones as they are written.

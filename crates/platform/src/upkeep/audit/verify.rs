@@ -2,7 +2,7 @@
 
 use boxed_futures::boxed_futures;
 use futures::stream::{self, StreamExt as _};
-use store::{AuditEnd, KnownEntry, SealState, StoreError, checkpoint_path};
+use store::{AuditEnd, AuditKeyId, KnownEntry, SealState, StoreError, checkpoint_path};
 
 use super::checkpoint::key_id;
 use super::judge::{CheckpointFault, Judge};
@@ -47,7 +47,7 @@ pub struct AuditReport {
     /// The end of the log with its seal.
     pub end: AuditEnd,
     /// The public key of the checkpoints, hexadecimal, and its name.
-    pub public_key: (String, String),
+    pub public_key: (String, AuditKeyId),
     /// Checkpoints among the objects.
     pub stored: ComparedCheckpoints,
     /// Checkpoints that were kept elsewhere; `None` when nobody gave any.

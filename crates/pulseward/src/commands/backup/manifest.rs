@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use store::ObjectFault;
+use store::{HoldId, ObjectFault};
 
 use super::bytes::{Sum, sum_of};
 use crate::failure::Failure;
@@ -51,7 +51,7 @@ pub struct Manifest {
     #[serde(default)]
     pub damaged: Vec<DamagedObject>,
     /// What keeps listed objects from being deleted.
-    pub hold: Option<String>,
+    pub hold: Option<HoldId>,
     /// SHA-256 of the list of files.
     pub files_sha256: String,
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bracelet::fleet::Session;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use store::GroupCode;
 
 use crate::commands::simulate::local_zone;
 use crate::failure::Failure;
@@ -27,7 +28,7 @@ pub struct Guide<'a> {
     /// The account.
     pub account: &'a DemoAccount,
     /// Code of the group.
-    pub group: &'a str,
+    pub group: &'a GroupCode,
     /// The patients.
     pub sessions: &'a [Arc<Session>],
 }

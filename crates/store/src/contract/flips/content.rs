@@ -129,7 +129,7 @@ async fn enrol(health: &HealthDb, name: &str) {
         time_zone: Some("Europe/Zurich".to_owned()),
         ..Profile::default()
     };
-    let (uuid, record_id) = (PatientId::new(name), "0123456789abcdef01234567".to_owned());
+    let (uuid, record_id) = (PatientId::new(name), crate::ids::RecordId::new("0123456789abcdef01234567"));
     let change = HealthChange::PutPatient { uuid, record_id, customer_code: None, profile, at_ms: 1 };
     health.apply(change).await.expect("enrolled");
     let body = r#"{"oxygen":true,"scale":2}"#.to_owned();

@@ -244,7 +244,7 @@ async fn ask(tx: &Tx<'_>, sync: &Sync, span: &Span, asked: Asked) -> Result<Vec<
     let [one, two, three, four] = &types;
     let mut params: Vec<&dyn Param> =
         vec![&sync.patient, one, two, three, four, &span.first_us, &latest_end_us, &span.last_us];
-    let sync_id = sync.id.as_ref().map(|id| id.id.as_str());
+    let sync_id = sync.id.as_ref().map(|named| &named.id);
     let serial_number = sync.device.as_ref().map(|device| device.serial_number.as_str());
     let text = match asked {
         Asked::Rows => ROWS_AROUND,

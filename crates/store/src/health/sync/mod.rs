@@ -16,7 +16,7 @@ use boxed_futures::boxed_futures;
 
 use std::sync::Arc;
 
-pub use request::{Counts, Sync, SyncId, SyncOutcome};
+pub use request::{Counts, NamedSync, Sync, SyncOutcome};
 
 use self::around::{Hold, SealedRows};
 use self::prepare::prepare_all;
@@ -39,7 +39,7 @@ impl HealthDb {
         let mut tries = Tries::of(sync).await?;
         while let Some((patient, attempt)) = tries.next() {
             let store = async move |tx: &Tx<'_>| attempt.write(tx, Purpose::Store).await;
-            let written = self.db.write_of(patient.as_str(), store).await;
+            let written = self.db.write_of((&patient).into(), store).await;
             if let Some(outcome) = tries.outcome_or_retry(self, written).await? {
                 return Ok(outcome);
             }
@@ -53,7 +53,7 @@ impl HealthDb {
         let mut tries = Tries::of(sync).await?;
         while let Some((patient, attempt)) = tries.next() {
             let count = async move |tx: &Tx<'_>| attempt.write(tx, Purpose::Validate).await;
-            let written = self.db.write_of(patient.as_str(), count).await;
+            let written = self.db.write_of((&patient).into(), count).await;
             if let Some(outcome) = tries.outcome_or_retry(self, written).await? {
                 return Ok(outcome);
             }

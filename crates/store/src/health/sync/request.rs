@@ -7,7 +7,7 @@ use vitals::block::Block;
 use vitals::registry::DataType;
 
 use super::super::devices::DeviceReport;
-use crate::ids::PatientId;
+use crate::ids::{PatientId, SyncId};
 
 /// A sync that has been read and found well-formed.
 #[derive(Clone, Debug)]
@@ -17,18 +17,18 @@ pub struct Sync {
     /// Time at which it arrived, ms since 1970.
     pub received_ms: i64,
     /// The app's own name for this sync, with a hash of its content.
-    pub id: Option<SyncId>,
+    pub id: Option<NamedSync>,
     /// The bracelet that it came from.
     pub device: Option<DeviceReport>,
     /// Samples by type and channel, in any order.
     pub blocks: Vec<Block>,
 }
 
-/// The app's own name for a sync.
+/// The app's own name for a sync, and what came under it.
 #[derive(Clone, Debug)]
-pub struct SyncId {
+pub struct NamedSync {
     /// The name.
-    pub id: String,
+    pub id: SyncId,
     /// A hash that shows whether the same name comes with other content.
     pub content_hash: Vec<u8>,
 }

@@ -14,7 +14,7 @@ use super::super::{devices, latest, tally, unverified};
 use super::around::{self, Around, Hold, SealedRange, SealedRows};
 use super::event::SyncBody;
 use super::prepare::ChannelChunks;
-use super::request::{Counts, Purpose, Sync, SyncId, SyncOutcome};
+use super::request::{Counts, NamedSync, Purpose, Sync, SyncOutcome};
 use crate::engine::{Param, Tx};
 use crate::error::{Result, StoreError};
 use crate::events::{EventType, raise_event_position};
@@ -231,7 +231,13 @@ async fn raise_patient(
     tx.put(RAISE, &params).await
 }
 
-async fn add_event(tx: &Tx<'_>, sync: &Sync, number: i64, mut body: SyncBody, new_id: Option<&SyncId>) -> Result<()> {
+async fn add_event(
+    tx: &Tx<'_>,
+    sync: &Sync,
+    number: i64,
+    mut body: SyncBody,
+    new_id: Option<&NamedSync>,
+) -> Result<()> {
     let event_type = if body.types.is_empty() { EventType::SyncRepeated } else { EventType::SyncStored };
     body.device = sync.device.is_some();
     let body = serde_json::to_string(&body).map_err(|error| StoreError::Damaged(error.to_string()))?;
