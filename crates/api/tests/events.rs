@@ -218,7 +218,7 @@ async fn cursor_whose_events_are_gone_is_refused_with_the_oldest_one() {
     };
     let core = &study.story.platform.core;
     for log in [core.users().events(), core.health().events()] {
-        log.begin_epoch("another").await.expect("another life");
+        log.begin_epoch(&store::LogEpoch::new("another")).await.expect("another life");
     }
     assert!(types(&gone("cursor_of_another_store").await).contains(&"sync.stored"));
     let path = format!("/integration/v1/groups/{}/events/stream?after={before}", study.group);

@@ -29,11 +29,10 @@ impl Field {
     /// Returns the number of rows; `None` for a constant.
     pub(super) fn rows(&self) -> Option<usize> {
         match self {
-            Field::One(_) | Field::OneText(_) => None,
             Field::Each { cells: Cells::Values(cells), .. } => Some(cells.len()),
             Field::Each { cells: Cells::Text(texts), .. } => Some(texts.len()),
             // Arrays are read into the two others.
-            Field::Each { cells: Cells::Constant(_), .. } => None,
+            Field::One(_) | Field::OneText(_) | Field::Each { cells: Cells::Constant(_), .. } => None,
         }
     }
 
