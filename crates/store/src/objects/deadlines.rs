@@ -11,8 +11,9 @@ use futures::stream::{self, BoxStream};
 use futures::{FutureExt as _, StreamExt as _};
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result, UploadPart,
+    CopyOptions, GetOptions, GetRange, GetResult, GetResultPayload, ListResult, MultipartUpload,
+    OBJECT_STORE_COALESCE_DEFAULT, ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult,
+    Result, UploadPart, coalesce_ranges, collect_bytes,
 };
 
 use super::mark::Mark;
@@ -23,7 +24,7 @@ use super::silence::Silence;
 pub(super) const HEAD: Duration = Duration::from_secs(4);
 /// The same of a folder, whose files are opened by threads that may be busy: a disk is slow or fails, but is not silent.
 pub(super) const HEAD_OF_FILE: Duration = Duration::from_secs(30);
-/// What ranges may take beyond that, for each byte at a rate that every disk and line has.
+/// What ranges of files may take beyond that, for each byte at a rate that every disk has.
 const SLOWEST_BYTES_PER_S: u64 = 256 << 10;
 /// Between two pieces of a body. Longer than [`HEAD`]: what was sent already would be lost.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -52,6 +53,7 @@ pub(super) struct Deadlines {
 struct NoAnswer;
 
 impl Deadlines {
+    /// `head` is [`HEAD`] or [`HEAD_OF_FILE`].
     pub fn new(inner: Arc<dyn ObjectStore>, silence: Arc<Silence>, mark: Arc<Mark>, head: Duration) -> Self {
         Deadlines { inner, silence, mark, head }
     }
@@ -67,6 +69,15 @@ impl Deadlines {
         };
         self.silence.answered();
         answer
+    }
+
+    /// Reads a range whose bytes come without a pause of more than a head may take: who waits for it has not been
+    /// answered anything yet.
+    async fn range(&self, location: &Path, range: Range<u64>) -> Result<Bytes> {
+        let options = GetOptions { range: Some(GetRange::Bounded(range)), ..GetOptions::default() };
+        let found = self.found(self.head, self.inner.get_opts(location, options)).await?;
+        let pieces = without_pauses(found.into_stream(), self.silence.clone(), self.head);
+        collect_bytes(pieces, None).await
     }
 
     /// Does the same, of a folder that may be another than it was: what is not there is then away, not deleted.
@@ -108,12 +119,17 @@ impl ObjectStore for Deadlines {
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         let mut found = self.found(self.head, self.inner.get_opts(location, options)).await?;
         if let GetResultPayload::Stream(pieces) = found.payload {
-            found.payload = GetResultPayload::Stream(without_pauses(pieces, self.silence.clone()));
+            found.payload = GetResultPayload::Stream(without_pauses(pieces, self.silence.clone(), PAUSE));
         }
         Ok(found)
     }
 
     async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        // Of a bucket each comes as a stream, so that one that is silent is another thing than one that is slow.
+        if self.head == HEAD {
+            let range = |range| self.range(location, range);
+            return coalesce_ranges(ranges, range, OBJECT_STORE_COALESCE_DEFAULT).await;
+        }
         let bytes: u64 = ranges.iter().map(|range| range.end.saturating_sub(range.start)).sum();
         let limit = self.head + Duration::from_secs(bytes / SLOWEST_BYTES_PER_S);
         self.found(limit, self.inner.get_ranges(location, ranges)).await
@@ -185,10 +201,11 @@ fn limited_items<T: Send + 'static>(
 fn without_pauses(
     pieces: BoxStream<'static, Result<Bytes>>,
     silence: Arc<Silence>,
+    longest: Duration,
 ) -> BoxStream<'static, Result<Bytes>> {
-    let next = async |(pieces, silence): (Option<BoxStream<'static, Result<Bytes>>>, Arc<Silence>)| {
+    let next = move |(pieces, silence): (Option<BoxStream<'static, Result<Bytes>>>, Arc<Silence>)| async move {
         let mut pieces = pieces?;
-        let Ok(piece) = runtime::timeout(PAUSE, pieces.next()).await else {
+        let Ok(piece) = runtime::timeout(longest, pieces.next()).await else {
             silence.waited_in_vain();
             return Some((Err(no_answer()), (None, silence)));
         };
@@ -218,6 +235,8 @@ mod tests {
     struct Mute {
         inner: InMemory,
         is_silent: AtomicBool,
+        /// Bodies begin, and do not come to their end.
+        stops_in_bodies: AtomicBool,
     }
 
     impl Mute {
@@ -250,7 +269,12 @@ mod tests {
 
         async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
             self.speak().await;
-            self.inner.get_opts(location, options).await
+            let mut found = self.inner.get_opts(location, options).await?;
+            if self.stops_in_bodies.load(Ordering::SeqCst) {
+                let begin = stream::iter([Ok(Bytes::from_static(b"b"))]);
+                found.payload = GetResultPayload::Stream(begin.chain(stream::pending()).boxed());
+            }
+            Ok(found)
         }
 
         fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
@@ -321,10 +345,26 @@ mod tests {
         assert!(begun.elapsed() <= Duration::from_secs(1));
     }
 
+    /// A large range may take long, and one of which nothing comes may not.
+    #[tokio::test(start_paused = true)]
+    async fn range_that_stops_coming_holds_its_reader_for_seconds() {
+        let mute = Arc::new(Mute::default());
+        let path = Path::from("large");
+        mute.inner.put(&path, vec![7; 16 << 20].into()).await.expect("written");
+        let store = Deadlines::new(mute.clone(), Arc::default(), Arc::default(), HEAD);
+        let ranges = [0..10, (8 << 20)..(16 << 20)];
+        let read = store.get_ranges(&path, &ranges).await.expect("there");
+        assert_eq!(read.iter().map(Bytes::len).collect::<Vec<_>>(), [10, 8 << 20]);
+        mute.stops_in_bodies.store(true, Ordering::SeqCst);
+        let begun = Instant::now();
+        assert!(store.get_ranges(&path, &ranges).await.is_err());
+        assert_eq!(begun.elapsed(), HEAD);
+    }
+
     #[tokio::test(start_paused = true)]
     async fn body_that_stops_coming_is_broken_off() {
         let stuck = stream::iter([Ok(Bytes::from_static(b"x"))]).chain(stream::pending()).boxed();
-        let mut pieces = without_pauses(stuck, Arc::default());
+        let mut pieces = without_pauses(stuck, Arc::default(), PAUSE);
         let begun = Instant::now();
         assert!(pieces.next().await.is_some_and(|piece| piece.is_ok()));
         assert!(pieces.next().await.is_some_and(|piece| piece.is_err()));
