@@ -24,7 +24,7 @@ use super::silence::Silence;
 pub(super) const HEAD: Duration = Duration::from_secs(4);
 /// The same of a folder, whose files are opened by threads that may be busy: a disk is slow or fails, but is not silent.
 pub(super) const HEAD_OF_FILE: Duration = Duration::from_secs(30);
-/// What ranges of files may take beyond that, for each byte at a rate that every disk has.
+/// What ranges may take beyond that, for each byte at a rate that every disk and line has.
 const SLOWEST_BYTES_PER_S: u64 = 256 << 10;
 /// Between two pieces of a body. Longer than [`HEAD`]: what was sent already would be lost.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -63,21 +63,41 @@ impl Deadlines {
         if !self.silence.may_ask() {
             return Err(no_answer());
         }
-        let Ok(answer) = runtime::timeout(limit, answer).await else {
-            self.silence.waited_in_vain();
-            return Err(no_answer());
-        };
-        self.silence.answered();
-        answer
+        match runtime::timeout(limit, answer).await {
+            Ok(answer) if !answer.as_ref().is_err_and(is_no_answer) => {
+                self.silence.answered();
+                answer
+            }
+            _ => {
+                self.silence.waited_in_vain();
+                Err(no_answer())
+            }
+        }
     }
 
     /// Reads a range whose bytes come without a pause of more than a head may take: who waits for it has not been
     /// answered anything yet.
     async fn range(&self, location: &Path, range: Range<u64>) -> Result<Bytes> {
+        let size = range.end.saturating_sub(range.start);
         let options = GetOptions { range: Some(GetRange::Bounded(range)), ..GetOptions::default() };
-        let found = self.found(self.head, self.inner.get_opts(location, options)).await?;
-        let pieces = without_pauses(found.into_stream(), self.silence.clone(), self.head);
-        collect_bytes(pieces, None).await
+        let read = async {
+            let found = limited(self.head, self.inner.get_opts(location, options)).await?;
+            let pieces = without_pauses(found.into_stream(), self.silence.clone(), self.head);
+            collect_bytes(pieces, Some(size)).await
+        };
+        // The answer is there with its last byte: of a store that stops in the middle of each, everybody would wait for
+        // the middle.
+        let read = self.found(self.longest(size), read).await?;
+        if read.len() as u64 == size {
+            return Ok(read);
+        }
+        let source = format!("{location} has {} bytes of {size} that were asked for", read.len()).into();
+        Err(object_store::Error::Generic { store: "objects", source })
+    }
+
+    /// The longest time in which so many bytes come.
+    fn longest(&self, bytes: u64) -> Duration {
+        self.head + Duration::from_secs(bytes / SLOWEST_BYTES_PER_S)
     }
 
     /// Does the same, of a folder that may be another than it was: what is not there is then away, not deleted.
@@ -131,8 +151,7 @@ impl ObjectStore for Deadlines {
             return coalesce_ranges(ranges, range, OBJECT_STORE_COALESCE_DEFAULT).await;
         }
         let bytes: u64 = ranges.iter().map(|range| range.end.saturating_sub(range.start)).sum();
-        let limit = self.head + Duration::from_secs(bytes / SLOWEST_BYTES_PER_S);
-        self.found(limit, self.inner.get_ranges(location, ranges)).await
+        self.found(self.longest(bytes), self.inner.get_ranges(location, ranges)).await
     }
 
     fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
@@ -212,6 +231,11 @@ fn without_pauses(
         piece.map(|piece| (piece, (Some(pieces), silence)))
     };
     stream::unfold((Some(pieces), silence), next).boxed()
+}
+
+/// Returns whether an operation was given up because nothing came.
+fn is_no_answer(error: &object_store::Error) -> bool {
+    matches!(error, object_store::Error::Generic { source, .. } if source.is::<NoAnswer>())
 }
 
 fn no_answer() -> object_store::Error {
@@ -359,6 +383,20 @@ mod tests {
         let begun = Instant::now();
         assert!(store.get_ranges(&path, &ranges).await.is_err());
         assert_eq!(begun.elapsed(), HEAD);
+        for _ in 0..1000 {
+            assert!(store.get_ranges(&path, &ranges).await.is_err());
+        }
+        assert_eq!(begun.elapsed(), HEAD, "the next ones do not wait");
+        // After a while one tries, and hears the head of an answer; the others go on failing at once.
+        runtime::sleep(Duration::from_secs(2)).await;
+        let (tried, other) = futures::join!(store.get_ranges(&path, &ranges), async {
+            runtime::sleep(Duration::from_secs(1)).await;
+            let asked = Instant::now();
+            assert!(store.get_ranges(&path, &ranges).await.is_err());
+            asked.elapsed()
+        });
+        assert!(tried.is_err());
+        assert_eq!(other, Duration::ZERO);
     }
 
     #[tokio::test(start_paused = true)]
