@@ -63,7 +63,8 @@ struct Readiness {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = 1)]
     damaged_logs: Option<u64>,
-    /// Tables of keys and of the store's identity that are damaged; absent when none is.
+    /// Tables that are damaged and concern everybody: of keys, of the store's identity, of background work, of notes of damage;
+    /// absent when none is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     damaged_tables: Vec<DamagedTable>,
 }
@@ -195,25 +196,44 @@ async fn check(state: &ApiState) -> Result<Readiness> {
     let checked = async {
         futures::try_join!(
             upkeep.check_stores(),
-            upkeep.failing_jobs(),
-            upkeep.damage(),
-            upkeep.damaged_rows(),
+            unless_damaged(upkeep.failing_jobs()),
+            unless_damaged(upkeep.damage()),
+            unless_damaged(upkeep.damaged_rows()),
             upkeep.damaged_essentials(),
         )
     };
     let checked = runtime::timeout(LONGEST_CHECK, checked).await;
     let ((), failing_jobs, damage, damaged_rows, essentials) =
         checked.map_err(|_| PlatformError::from(no_answer()))??;
+    let notes = [
+        ("job", failing_jobs.is_none(), "work other than derivations may not run; uploads and reads go on"),
+        ("damaged_object", damage.is_none(), "which sealed files are damaged is not known; everything else goes on"),
+        ("damaged_row", damaged_rows.is_none(), "which rows are damaged is not known; everything else goes on"),
+    ];
     let of_kind = |FailingJobs { kind, failing, put_aside }| FailingKind { kind, failing, put_aside };
-    let failing_jobs = failing_jobs.into_iter().map(of_kind).collect();
-    let damaged_files = DamagedFiles::of(&damage);
-    let damaged_rows = DamagedRows::of(damaged_rows);
+    let failing_jobs = failing_jobs.unwrap_or_default().into_iter().map(of_kind).collect();
+    let damaged_files = DamagedFiles::of(&damage.unwrap_or_default());
+    let damaged_rows = damaged_rows.and_then(DamagedRows::of);
     let damaged_logs: u64 = upkeep.damaged_log_counts()?.iter().map(|(_, logs)| logs).sum();
     let damaged_logs = (damaged_logs > 0).then_some(damaged_logs);
-    let damaged_tables = essentials.into_iter().map(DamagedTable::from).collect();
+    let of_notes = notes.into_iter().filter(|(_, is_damaged, _)| *is_damaged);
+    let of_notes = of_notes.map(|(table, _, effect)| DamagedTable { database: "health", table, effect });
+    let damaged_tables = essentials.into_iter().map(DamagedTable::from).chain(of_notes).collect();
     let job_engine = state.platform.core.signals().engine().map(JobEngine::from);
     let status = "ok";
     Ok(Readiness { status, failing_jobs, job_engine, damaged_files, damaged_rows, damaged_logs, damaged_tables })
+}
+
+/// Returns what an operator is to know; none where the table that has it is damaged. That is itself what to know, and no
+/// reason to send nobody to this node: requests are answered all the same.
+async fn unless_damaged<T>(asked: impl Future<Output = platform::Result<T>>) -> platform::Result<Option<T>> {
+    match asked.await {
+        Err(PlatformError::Store(error)) if error.is_damage() => {
+            tracing::error!(%error, "a table of what readiness names is damaged");
+            Ok(None)
+        }
+        asked => asked.map(Some),
+    }
 }
 
 /// Returns whether both databases and the objects answer and can be written, within the time of an answer about readiness.

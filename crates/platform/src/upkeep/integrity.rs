@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use boxed_futures::boxed_futures;
 use futures::StreamExt as _;
-use store::segment::SegmentRow;
+use store::segment::{SegmentRow, WrittenSegment};
 use store::{DamagedObjects, DamagedRowCount, Digest, ObjectFault, Objects, StoreError};
 
 use crate::core::error::{PlatformError, Result};
@@ -58,28 +58,35 @@ impl Upkeep {
     pub async fn look_for_missing(&self) -> Result<()> {
         let listed = self.core.objects().listed(SEALED).await?;
         let sizes: BTreeMap<&str, u64> = listed.iter().map(|object| (object.path.as_str(), object.bytes)).collect();
-        let health = self.core.health();
         let mut behind = String::new();
         loop {
-            let rows = health.segments_by_path(&behind).await?;
-            let Some(last) = rows.last() else { return Ok(()) };
-            behind.clone_from(&last.object.path);
+            let (rows, unlisted) = self.files_behind(&behind).await?;
             for SegmentRow { object, .. } in &rows {
-                let listed = sizes.get(object.path.as_str()).copied();
-                if listed == Some(object.bytes) {
-                    continue;
+                if sizes.get(object.path.as_str()).copied() != Some(object.bytes) {
+                    self.look_for_file(object).await?;
                 }
-                // Asked for by itself: it may have been sealed while the objects were listed.
-                let fault = match self.core.objects().size(&object.path).await {
-                    Ok(None) => ObjectFault::Missing,
-                    Ok(Some(bytes)) if bytes == object.bytes => continue,
-                    Ok(Some(_)) => ObjectFault::Damaged,
-                    Err(_) if self.core.objects().can_be_read().await => ObjectFault::Damaged,
-                    Err(error) => return Err(error.into()),
-                };
-                health.note_damage(&object.path, fault).await?;
             }
+            let Some(last) = rows.last() else { return Ok(()) };
+            // Around damage all files are listed at once.
+            if !unlisted.is_empty() {
+                return Ok(());
+            }
+            behind.clone_from(&last.object.path);
         }
+    }
+
+    /// Notes what is wrong with a file that is not listed as it was sealed. Asked for by itself: it may have been sealed while
+    /// the objects were listed.
+    async fn look_for_file(&self, object: &WrittenSegment) -> Result<()> {
+        let fault = match self.core.objects().size(&object.path).await {
+            Ok(None) => ObjectFault::Missing,
+            Ok(Some(bytes)) if bytes == object.bytes => return Ok(()),
+            Ok(Some(_)) => ObjectFault::Damaged,
+            Err(_) if self.core.objects().can_be_read().await => ObjectFault::Damaged,
+            Err(error) => return Err(error.into()),
+        };
+        unless_damaged(&object.path, self.core.health().note_damage(&object.path, fault).await)?;
+        Ok(())
     }
 
     /// Reads the sealed files again that are noted as missing or damaged; returns those that still are, with what is wrong.
@@ -140,16 +147,11 @@ impl Upkeep {
         if !self.is_whole(path).await? {
             return Ok(self.is_brought_back(path).await);
         }
-        match self.core.health().clear_damage(path, self.core.now_ms()).await {
-            // The patient's log cannot be written, which is the damage of one patient and none of the files behind.
-            Err(error) if error.is_damage() => {
-                tracing::error!(path, %error, "a damaged file is whole again, which could not be noted");
-                return Ok(false);
-            }
-            cleared => cleared?,
-        };
-        tracing::info!(path, "a damaged file is whole again");
-        Ok(true)
+        let is_noted = unless_damaged(path, self.core.health().clear_damage(path, self.core.now_ms()).await)?.is_some();
+        if is_noted {
+            tracing::info!(path, "a damaged file is whole again");
+        }
+        Ok(is_noted)
     }
 
     /// Brings a sealed file back from where copies of the objects lie: at the same path, and only when the copy is what was
@@ -185,7 +187,7 @@ impl Upkeep {
         let (health, path) = (self.core.health(), &row.object.path);
         let fault = match health.verify_sealed_file(row).await {
             Ok(()) => {
-                health.clear_damage(path, self.core.now_ms()).await?;
+                unless_damaged(path, health.clear_damage(path, self.core.now_ms()).await)?;
                 return Ok(None);
             }
             Err(error) if error.is_damage() => self.fault_of(path).await,
@@ -196,11 +198,11 @@ impl Upkeep {
             }
             Err(error) => return Err(error.into()),
         };
-        if health.segment_at(path).await?.is_none() {
+        if let Some(None) = unless_damaged(path, health.segment_at(path).await)? {
             // Sealed again since it was listed, and deleted.
             return Ok(None);
         }
-        if health.note_damage(path, fault).await? {
+        if unless_damaged(path, health.note_damage(path, fault).await)? == Some(true) {
             tracing::error!(path, %fault, "a sealed file cannot be read");
         }
         // Before it is brought back: the patient's log has both, or neither.
@@ -234,6 +236,18 @@ impl Upkeep {
             Err(_) if self.core.objects().can_be_read().await => Ok(false),
             is_whole => Ok(is_whole?),
         }
+    }
+}
+
+/// Hands on what became of a note of a file; none where the page of the notes, or of the patient's log, is damaged, which is
+/// to keep no other file from being looked at.
+fn unless_damaged<T>(path: &str, noted: store::Result<T>) -> Result<Option<T>> {
+    match noted {
+        Err(error) if error.is_damage() => {
+            tracing::error!(path, %error, "what was found of a sealed file could not be noted");
+            Ok(None)
+        }
+        noted => Ok(Some(noted?)),
     }
 }
 

@@ -106,7 +106,11 @@ impl Upkeep {
         health.note_findings(state.pass, &part.found, self.core.now_ms()).await?;
         if state.ended_ms.is_some() {
             // Not before: until then the pass has not come to where earlier ones found something.
-            health.forget_findings(state.pass, self.core.now_ms()).await?;
+            match health.forget_findings(state.pass, self.core.now_ms()).await {
+                // The pass has ended all the same, or it would never come to its end.
+                Err(error) if error.is_damage() => tracing::error!(%error, "old findings could not be forgotten"),
+                forgotten => forgotten?,
+            }
         }
         health.save_scrub(state.clone()).await?;
         Ok(part.bytes)

@@ -41,6 +41,11 @@ pub(crate) const DEAD_FOR_MS: i64 = 3_600_000;
 /// Patients whose periods may fail one after the other before the pass is given up: then it is the store, not the periods.
 const FAILURES_IN_A_ROW: usize = 8;
 
+/// Returns whether a failure of a patient is of one more than may fail in a row. Those of one patient count once.
+fn is_one_too_many(failed: &HashSet<PatientId>, patient: &PatientId) -> bool {
+    failed.len() == FAILURES_IN_A_ROW && !failed.contains(patient)
+}
+
 #[boxed_futures]
 impl Upkeep {
     /// Seals; answers what was written. `progress` hears of each segment. A period that fails does not keep the others from
@@ -62,7 +67,7 @@ impl Upkeep {
             for period in periods {
                 let sealed = match self.seal_one(&period).await {
                     Ok(sealed) => sealed,
-                    Err(error) if failed_in_a_row.len() == FAILURES_IN_A_ROW => return Err(error),
+                    Err(error) if is_one_too_many(&failed_in_a_row, &period.patient) => return Err(error),
                     Err(error) => {
                         tracing::error!(patient = %period.patient, data_type = period.data_type.name(), %error, "a period was not sealed");
                         given_up.insert(key(&period));

@@ -170,7 +170,7 @@ async fn verify_everything(
     report: &mut Value,
     (problems, warnings): (&mut Problems, &mut Vec<String>),
 ) -> Result<(), Failure> {
-    let verified = verify(platform).await?;
+    let verified = problems.unless_found("the sealed files", verify(platform).await)?;
     report["segments"] = verified.segments.into();
     report["segment_bytes"] = verified.bytes.into();
     report["missing"] = json!(verified.missing);
@@ -181,7 +181,7 @@ async fn verify_everything(
     let faults = audit.as_ref().map(audit_problems).unwrap_or_default();
     problems.extend(faults.into_iter().map(|fault| format!("audit log: {fault}")));
     report["audit_entries"] = audit.map(|audit| audit.entries).into();
-    let (rows, damaged) = verify_rows(platform).await?;
+    let (rows, damaged) = problems.unless_found("rows and pages", verify_rows(platform).await)?;
     report["rows"] = rows.into();
     report["damaged_rows"] = json!(damaged);
     problems.extend(damaged);
@@ -195,7 +195,7 @@ async fn verify_everything(
 }
 
 /// Looks at every row of the health database and every page of both; answers how many rows there are, and what is damaged.
-async fn verify_rows(platform: &Platform) -> Result<(u64, Vec<String>), Failure> {
+async fn verify_rows(platform: &Platform) -> platform::Result<(u64, Vec<String>)> {
     let bar = progress_bar();
     bar.set_message("verifying rows");
     let (rows, damaged) = platform.upkeep.verify_rows(|rows| bar.set_position(rows)).await?;
@@ -243,7 +243,7 @@ fn job_json(job: &PutAside) -> Value {
     })
 }
 
-async fn verify(platform: &Platform) -> Result<Verification, Failure> {
+async fn verify(platform: &Platform) -> platform::Result<Verification> {
     let bar = progress_bar();
     bar.set_message("verifying");
     let verified = platform.upkeep.verify_segments(|segments| bar.set_position(segments)).await?;

@@ -231,6 +231,7 @@ async fn silent_bucket_holds_nobody_up_but_those_who_ask_it() {
         assert_refused(refused, "unavailable").await;
     }
     meanwhile.report("a silent bucket");
+    service.check_memory("a silent bucket");
     // Rows that need no object are stored and derived, however many patients wait for the bucket.
     for minute in 0..20 {
         assert_eq!(sync_minute(&researcher, &other, BEGIN_MS + minute * 60_000).await, 200);

@@ -122,6 +122,8 @@ async fn damaged_pages_are_named_with_all_else_and_shown_until_they_are_right() 
     service.signal("-TERM");
     assert!(service.wait().success());
     let tables = ["derived", "patient_setting", "event", "segment", "patient"];
+    // What is noted of damage and of work, also where nothing is noted.
+    let of_notes = ["job", "damaged_row", "sqlite_autoindex_damaged_object_1", "scrub"];
     let copy = |from: &str, to: &str| std::fs::copy(data.path().join(from), data.path().join(to)).unwrap();
     let bring_back = |name: &str| {
         copy(&format!("sound {name}"), name);
@@ -132,12 +134,19 @@ async fn damaged_pages_are_named_with_all_else_and_shown_until_they_are_right() 
     for name in ["health.db", "users.db"] {
         copy(name, &format!("sound {name}"));
     }
-    for table in tables {
+    for table in tables.into_iter().chain(of_notes) {
         let page = flip_in(data.path(), "health.db", table);
         let (status, report) = doctor(data.path(), &["--verify"]);
         assert_eq!((status, &report["ok"]), (Some(1), &json!(false)), "{table}: {report}");
         assert!(names(&report, "the health database", &format!("page {page}")), "{table}: {report}");
         assert!(report["rows"].as_i64().is_some() && report["audit_entries"].as_i64() > Some(0), "{table}: {report}");
+        let service = Service::start(data.path());
+        let (status, ready) = json_at(&format!("{}/readyz", service.url)).await;
+        assert_eq!(status, 200, "{table}: requests are answered: {ready}");
+        // Of the others, readiness reads other pages.
+        assert_eq!(ready["damaged_tables"][0]["table"] == "job", table == "job", "{table}: {ready}");
+        service.signal("-TERM");
+        service.wait();
         bring_back("health.db");
     }
     let page = flip_in(data.path(), "users.db", "audit_entry");

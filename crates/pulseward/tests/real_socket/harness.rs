@@ -61,7 +61,12 @@ pub struct Service {
     pub url: String,
     /// What it said before.
     pub said: Vec<String>,
+    /// Memory when it began to listen, MiB.
+    began_mib: u64,
 }
+
+/// What everything but uploads may take above rest.
+const MOST_ABOVE_REST_MIB: u64 = 256;
 
 impl Service {
     /// Starts the service on a free port and waits until it says that it listens.
@@ -105,7 +110,16 @@ impl Service {
         };
         // A pipe that nobody reads would fill and hold the service up. The lines are shown by a test that fails.
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(|line| println!("service: {line}")));
-        Service { child, url, said }
+        let mut service = Service { child, url, said, began_mib: 0 };
+        service.began_mib = service.memory_kib("VmRSS") >> 10;
+        service
+    }
+
+    /// Fails when it has taken more memory than whatever somebody sends, or whatever fails, may make it take.
+    pub fn check_memory(&self, during: &str) {
+        let (peak, began) = (self.memory_kib("VmHWM") >> 10, self.began_mib);
+        println!("{during}: {peak} MiB at most, {began} at the start");
+        assert!(peak <= began + MOST_ABOVE_REST_MIB, "{during}: {peak} MiB, {began} at the start");
     }
 
     /// The address that it listens on, without scheme.

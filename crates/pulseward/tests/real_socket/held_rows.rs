@@ -30,7 +30,7 @@ const ENROLMENTS: usize = 40;
 /// A service on PostgreSQL with two patients.
 struct Ward {
     _folder: tempfile::TempDir,
-    _service: Service,
+    service: Service,
     users: Postgres,
     health: Postgres,
     researcher: Arc<Researcher>,
@@ -56,7 +56,7 @@ impl Ward {
             }
         }
         let researcher = Arc::new(researcher);
-        Some(Ward { _folder: folder, _service: service, users, health, researcher, held, other })
+        Some(Ward { _folder: folder, service, users, health, researcher, held, other })
     }
 
     /// Sends syncs of the patient whose row is held, by clients that wait so long for the answer.
@@ -146,6 +146,7 @@ async fn held_rows_of_eight_patients_keep_neither_readiness_nor_others_waiting()
     is_over.store(true, Ordering::Relaxed);
     drop(holding);
     syncs.join_all().await;
+    ward.service.check_memory("eight held rows");
 }
 
 /// Options of commands on these databases.
@@ -184,6 +185,7 @@ async fn held_row_of_one_patient_delays_nobody_else() {
     }
     let (_, rows) = ward.researcher.get(ROWS, Some(&ward.held.token)).await;
     assert_eq!(rows.as_array().unwrap().len() as i64, SYNCS + 1);
+    ward.service.check_memory("a held row");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -238,6 +240,7 @@ async fn held_head_of_the_audit_log_delays_nobody_else_and_what_is_refused_is_no
     assert!(statuses.iter().all(|status| [200, 503].contains(status)), "{statuses:?}");
     drop(holding);
     ward.until_nothing_waits().await;
+    ward.service.check_memory("a held head of the audit log");
     let enrolled = statuses.iter().filter(|status| **status == 200).count();
     println!("{enrolled} of {ENROLMENTS} enrolments were answered 200 while the head was held");
     assert_eq!(

@@ -105,10 +105,15 @@ impl TwoPages {
 
     /// Damages the page when the service has been killed.
     fn damage(&self) {
+        self.damage_in("patient");
+    }
+
+    /// Damages a page of another table or index.
+    fn damage_in(&self, table: &str) {
         let file = self.data.path().join("health.db");
         // A page in the log would be read in the place of the one in the file.
         database_file(&file).query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
-        flip_in(self.data.path(), "health.db", "patient");
+        flip_in(self.data.path(), "health.db", table);
     }
 
     /// Starts a service that works, and waits until the one whose row can be read is derived.
@@ -146,11 +151,8 @@ fn add_patients(data: &Path, like: &str) {
     }
 }
 
-/// The leases of the process that was killed end where patients are looked through.
-#[tokio::test(flavor = "multi_thread")]
-async fn node_that_was_killed_works_again_where_a_page_of_patients_is_damaged() {
-    let (mut store, service) = TwoPages::begin().await;
-    service.kill();
+/// Starts a service that works, and kills it once it is entered among the nodes.
+async fn enter_and_die(store: &mut TwoPages) {
     let service = Service::start_with(store.data.path(), &NAMED);
     store.researcher.at(&service.url);
     let begun = Instant::now();
@@ -161,6 +163,29 @@ async fn node_that_was_killed_works_again_where_a_page_of_patients_is_damaged() 
     }
     drop(file);
     service.kill();
+}
+
+/// Nobody's derivation needs the list of jobs, and readiness says what does.
+#[tokio::test(flavor = "multi_thread")]
+async fn node_that_was_killed_derives_where_a_page_of_jobs_is_damaged() {
+    for table in ["job", "job_ready"] {
+        let (mut store, service) = TwoPages::begin().await;
+        service.kill();
+        enter_and_die(&mut store).await;
+        store.damage_in(table);
+        let service = store.well_is_derived(true).await;
+        let (status, ready) = json_at(&format!("{}/readyz", service.url)).await;
+        assert_eq!((status, &ready["job_engine"]["works"]), (200, &json!(true)), "{table}: {ready}");
+        assert_eq!(ready["damaged_tables"][0]["table"], "job", "{table}: {ready}");
+    }
+}
+
+/// The leases of the process that was killed end where patients are looked through.
+#[tokio::test(flavor = "multi_thread")]
+async fn node_that_was_killed_works_again_where_a_page_of_patients_is_damaged() {
+    let (mut store, service) = TwoPages::begin().await;
+    service.kill();
+    enter_and_die(&mut store).await;
     store.damage();
     let service = store.well_is_derived(true).await;
     let (_, ready) = json_at(&format!("{}/readyz", service.url)).await;

@@ -146,6 +146,7 @@ async fn check_outage(fault: &str, server: &OwnServer, at: SocketAddr, begin: im
         }
     }
     println!("everything is derived {:?} after the outage", back.elapsed());
+    service.check_memory(fault);
 }
 
 /// When the newest value of a patient was measured that pages show.
@@ -279,6 +280,7 @@ async fn frozen_node_stops_no_other() {
     assert!(refused <= PATIENTS / 2, "{refused} refused");
     println!("syncs of the frozen node's patients at another: {of_its_own}");
     meanwhile.report("a frozen node");
+    other.check_memory("a frozen node");
     assert!(of_its_own.slowest() < LONGEST, "{of_its_own}");
     assert!(meanwhile.syncs.slowest() < LONGEST && meanwhile.reads.slowest() < LONGEST, "{meanwhile:?}");
     frozen.signal("-CONT");

@@ -136,9 +136,8 @@ async fn page_of_patients_of_a_file_stops_no_derivation_of_others() {
 #[tokio::test(flavor = "multi_thread")]
 async fn page_of_patients_on_postgres_stops_no_derivation_of_others() {
     let Some(server) = testkit::OwnServer::start_without_cache() else { return };
-    let (url, folder) = (server.database(), tempfile::tempdir().expect("a folder"));
-    let objects = Objects::folder(&folder.path().join("objects")).expect("a folder");
-    let health = HealthDb::open(Address::Postgres(url.clone()), objects).await.expect("a database");
+    let (folder, url) = (tempfile::tempdir().expect("a folder"), server.database());
+    let health = open_on(&url, folder.path()).await;
     make(&health).await;
     let number = server.number(&url, "SELECT pg_relation_filenode('patient')").to_string();
     let file = server.written_files(&url).join(number);
@@ -151,6 +150,11 @@ async fn page_of_patients_on_postgres_stops_no_derivation_of_others() {
     flip(&file, place);
     server.restart();
     all_are_claimed(&health, &unread).await;
+}
+
+async fn open_on(url: &str, folder: &Path) -> HealthDb {
+    let objects = Objects::folder(&folder.join("objects")).expect("a folder");
+    HealthDb::open(Address::Postgres(url.to_owned()), objects).await.expect("a database")
 }
 
 /// A page in the middle of those of a file that hold anything. It is full: the server puts nobody else's rows into it.
@@ -194,6 +198,54 @@ async fn chunk_of_an_unknown_type_stops_no_sealing_of_others(stores: Stores) {
     }
     health.db.write(async |tx| tx.execute(DAMAGE, &[]).await).await.expect("damaged");
     assert_eq!(unsealed(health).await, [name(0), name(2)]);
+}
+
+const HOURS: usize = 3;
+/// Notes three closed hours of each patient.
+const NOTE_HOURS: &str = "INSERT INTO open_hour (patient, data_type, hour_us, ready_ms)
+    SELECT uuid, 2, 3600000000 * n, 7 FROM patient, (SELECT 1 AS n UNION ALL SELECT 2 UNION ALL SELECT 3) hours";
+
+async fn note_hours(health: &HealthDb) {
+    enrol(health, 0..PATIENTS).await;
+    health.db.write(async |tx| tx.execute(NOTE_HOURS, &[]).await).await.expect("noted");
+    assert_eq!(closed_hours(health, 10_000).await, HOURS * PATIENTS);
+}
+
+async fn closed_hours(health: &HealthDb, limit: i64) -> usize {
+    health.closed_hours(NOW_MS, limit).await.expect("closed hours of those that can be read").len()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn page_of_closed_hours_of_a_file_stops_no_merging_of_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("health.sqlite");
+    let health = open_in(folder.path()).await;
+    note_hours(&health).await;
+    health.close().await.expect("closed");
+    // The index has all that is asked for, so a page of the table costs nothing.
+    for table in ["open_hour_ready", "open_hour"] {
+        let page = leaves_of(&file, table)[1];
+        flip(&file, page * PAGE_BYTES - 100);
+        let health = open_in(folder.path()).await;
+        assert_eq!(closed_hours(&health, 10_000).await, HOURS * PATIENTS, "{table}");
+        assert_eq!(closed_hours(&health, 5).await, 5, "{table}");
+        health.close().await.expect("closed");
+        flip(&file, page * PAGE_BYTES - 100);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn page_of_closed_hours_on_postgres_stops_no_merging_of_others() {
+    let Some(server) = testkit::OwnServer::start_without_cache() else { return };
+    let (folder, url) = (tempfile::tempdir().expect("a folder"), server.database());
+    let health = open_on(&url, folder.path()).await;
+    note_hours(&health).await;
+    let number = server.number(&url, "SELECT pg_relation_filenode('open_hour')").to_string();
+    let file = server.written_files(&url).join(number);
+    flip(&file, full_page(&file) * PAGE_BYTES + PAGE_BYTES - 100);
+    server.restart();
+    let found = closed_hours(&health, 10_000).await;
+    assert!(found < HOURS * PATIENTS && found > HOURS * PATIENTS / 4, "{found}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -18,13 +18,14 @@ const AMCHECK_STATE: &str = "SELECT CAST(COALESCE(MAX(CASE WHEN NOT pg_function_
         AND d.refclassid = CAST('pg_extension' AS regclass) AND d.classid = CAST('pg_proc' AS regclass)
         JOIN pg_proc p ON p.oid = d.objid
     WHERE e.extname = 'amcheck' AND p.proname = 'bt_index_check' AND p.pronargs = 2";
-const INDEXES: &str = "SELECT CAST(CAST(c.oid AS regclass) AS TEXT)
+/// Those of our tables, and of what their rows keep out of line. By number, since a role may not look names of the latter up.
+const INDEXES: &str = "SELECT CAST(c.oid AS BIGINT), CAST(CAST(c.oid AS regclass) AS TEXT)
     FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam
-        JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE a.amname = 'btree' AND n.nspname = current_schema() AND i.indisready AND i.indisvalid ORDER BY 1";
+        JOIN pg_class t ON i.indrelid IN (t.oid, t.reltoastrelid) JOIN pg_namespace n ON n.oid = t.relnamespace
+    WHERE a.amname = 'btree' AND n.nspname = current_schema() AND i.indisready AND i.indisvalid ORDER BY 2";
 /// One index, and that it has every row of its table.
 const CHECK_INDEX: &str =
-    "SELECT COUNT(*) FROM (SELECT bt_index_check(CAST(CAST($1 AS TEXT) AS regclass), true)) checked";
+    "SELECT COUNT(*) FROM (SELECT bt_index_check(CAST(CAST(CAST($1 AS BIGINT) AS oid) AS regclass), true)) checked";
 const GRANT: &str = "GRANT EXECUTE ON FUNCTION bt_index_check(regclass, boolean) to the role of this program";
 
 impl Db {
@@ -105,12 +106,12 @@ impl Db {
 
     async fn check_indexes(&self) -> Result<EngineCheck> {
         let mut found = EngineCheck::default();
-        let indexes = async |tx: &Tx<'_>| tx.query(INDEXES, &[], |row: &Row<'_>| row.get::<String>(0)).await;
+        let named = |row: &Row<'_>| Ok((row.get::<i64>(0)?, row.get::<String>(1)?));
+        let indexes = async move |tx: &Tx<'_>| tx.query(INDEXES, &[], named).await;
         let scanning = self.with_deadlines_of(Work::Scan);
-        for index in self.read_single(indexes).await? {
-            let asked = index.clone();
+        for (number, index) in self.read_single(indexes).await? {
             let check =
-                async move |tx: &Tx<'_>| tx.query_opt(CHECK_INDEX, &[&asked], |row| row.get::<i64>(0)).await.map(drop);
+                async move |tx: &Tx<'_>| tx.query_opt(CHECK_INDEX, &[&number], |row| row.get::<i64>(0)).await.map(drop);
             // Each by itself: a damaged one ends the statement that checks it.
             let checked = scanning.read_single(check).await;
             let is_away = matches!(checked, Err(StoreError::Unavailable(_)));

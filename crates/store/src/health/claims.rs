@@ -30,6 +30,17 @@ record! {
     }
 }
 
+// For when failures cannot be read: they make a patient wait, which must not make everybody wait.
+record! {
+    no_failure_columns!(""), read_no_failures(columns) -> Failures { runs = "CAST(0 AS BIGINT)", panics = "CAST(0 AS BIGINT)" }
+}
+
+record! {
+    uncounted_columns!(""), read_uncounted(row) -> Claim {
+        patient = "uuid", token = "fold_token", failures <- no_failure_columns!(read_no_failures),
+    }
+}
+
 record! {
     held_columns!(""), read_held(row) -> HeldPatient { uuid, fold_token }
 }
@@ -40,6 +51,14 @@ record! {
     }
 }
 
+/// The function keeps PostgreSQL from the index over that time, which leads to the rows of others.
+macro_rules! claim_if_due {
+    () => {
+        "UPDATE patient SET fold_token = fold_token + 1, fold_lease_until_ms = $2, fold_node = $4
+        WHERE uuid = $1 AND COALESCE(derive_ready_ms, 9223372036854775807) <= $3 AND fold_lease_until_ms <= $3"
+    };
+}
+
 sql! {
     /// Those who wait longest. Nodes that claim at the same time take different patients and do not wait for each other.
     CLAIM_DUE = concat!("UPDATE patient SET fold_token = fold_token + 1, fold_lease_until_ms = $2, fold_node = $4
@@ -48,10 +67,9 @@ sql! {
         RETURNING ", claim_columns!());
     CLAIM = concat!("UPDATE patient SET fold_token = fold_token + 1, fold_lease_until_ms = $2, fold_node = $4
         WHERE uuid = $1 AND fold_lease_until_ms <= $3 RETURNING ", claim_columns!());
-    /// Of one patient, where something is due; for when the rows of others cannot be read. The function keeps
-    /// PostgreSQL from the index over that time, which leads to those rows.
-    CLAIM_IF_DUE = concat!("UPDATE patient SET fold_token = fold_token + 1, fold_lease_until_ms = $2, fold_node = $4
-        WHERE uuid = $1 AND COALESCE(derive_ready_ms, 9223372036854775807) <= $3 AND fold_lease_until_ms <= $3 RETURNING ", claim_columns!());
+    /// Of one patient, where something is due; for when the rows of others cannot be read.
+    CLAIM_IF_DUE = concat!(claim_if_due!(), " RETURNING ", claim_columns!());
+    CLAIM_IF_DUE_UNCOUNTED = concat!(claim_if_due!(), " RETURNING ", uncounted_columns!());
     FIND_PATIENTS = "SELECT uuid FROM patient WHERE uuid > $1 ORDER BY uuid LIMIT $2";
     FIND_ARRIVALS = "SELECT arrivals FROM patient WHERE uuid = $1";
     FIND_FIRST_AND_LAST = concat!("SELECT ", extent_columns!(), " FROM tally WHERE patient = $1 GROUP BY data_type");
@@ -228,6 +246,16 @@ pub(super) async fn claim_due_patient(
 ) -> Result<Option<Claim>> {
     let ClaimRequest { node, now_ms, until_ms } = request;
     tx.query_opt(CLAIM_IF_DUE, &[patient, until_ms, now_ms, node], read_claim).await
+}
+
+/// Does the same where failures cannot be read: the claim says that there were none.
+pub(super) async fn claim_due_patient_uncounted(
+    tx: &Tx<'_>,
+    patient: &PatientId,
+    request: &ClaimRequest,
+) -> Result<Option<Claim>> {
+    let ClaimRequest { node, now_ms, until_ms } = request;
+    tx.query_opt(CLAIM_IF_DUE_UNCOUNTED, &[patient, until_ms, now_ms, node], read_uncounted).await
 }
 
 /// Marks a range and makes the patient ready for it.

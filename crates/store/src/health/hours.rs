@@ -12,6 +12,7 @@ use vitals::merge::last_write_wins;
 use vitals::registry::{Channel, DataType};
 use vitals::zone::SECOND_US;
 
+use super::around_damage::BY_INDEX;
 use super::chunk_counts;
 use super::chunks::{self, Prepared};
 use super::commit::DerivationCommit;
@@ -29,6 +30,7 @@ record! {
 
 sql! {
     FIND_CLOSED = concat!("SELECT ", closed_columns!(), " FROM open_hour WHERE ready_ms <= $1 ORDER BY ready_ms LIMIT $2");
+    FIND_CLOSED_OF = concat!("SELECT ", closed_columns!(), " FROM open_hour WHERE patient = $1 AND ready_ms <= $2");
     FORGET = "DELETE FROM open_hour WHERE patient = $1 AND data_type = $2 AND hour_us = $3";
     /// Makes syncs of the patient wait, as they make each other wait.
     HOLD_SYNCS = "UPDATE patient SET arrivals = arrivals WHERE uuid = $1";
@@ -91,12 +93,40 @@ impl Hour {
 
 #[boxed_futures]
 impl HealthDb {
-    /// Up to `limit` closed hours with small chunks, those that wait longest first: patient, type and start, µs.
+    /// Up to `limit` closed hours with small chunks: patient, type and start, µs. Those that wait longest come first, unless
+    /// the list of all cannot be read: then they come by patient, without those who cannot be read.
     pub async fn closed_hours(&self, now_ms: i64, limit: i64) -> Result<Vec<(PatientId, DataType, i64)>> {
         let closed = self.db.read_single(async move |tx| tx.query(FIND_CLOSED, &[&now_ms, &limit], read_closed).await);
+        let closed = match closed.await {
+            Err(error) if error.is_damage() => self.closed_around_damage(now_ms, limit).await,
+            closed => closed,
+        };
         let known =
             |ClosedHour { patient, data_type, hour_us }| Some((patient, DataType::from_number(data_type)?, hour_us));
-        Ok(closed.await?.into_iter().filter_map(known).collect())
+        Ok(closed?.into_iter().filter_map(known).collect())
+    }
+
+    async fn closed_around_damage(&self, now_ms: i64, limit: i64) -> Result<Vec<ClosedHour>> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let mut closed = Vec::new();
+        for patient in self.all_readable_patients("").await? {
+            let asked = patient.clone();
+            let read = async move |tx: &Tx<'_>| {
+                tx.query_opt(BY_INDEX, &[], |_| Ok(())).await?;
+                tx.query(FIND_CLOSED_OF, &[&asked, &now_ms], read_closed).await
+            };
+            match self.db.read(read).await {
+                Ok(of_patient) => closed.extend(of_patient),
+                // Its chunks stay small, and are read as they are.
+                Err(error) if error.is_damage() => tracing::error!(%patient, %error, "closed hours cannot be read"),
+                Err(error) => return Err(error),
+            }
+            if closed.len() >= limit {
+                closed.truncate(limit);
+                break;
+            }
+        }
+        Ok(closed)
     }
 
     /// Merges the small chunks of an hour. Doing so again changes nothing.

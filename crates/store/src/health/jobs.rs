@@ -94,6 +94,8 @@ sql! {
     COUNT_OF_KIND = "SELECT COUNT(*) FROM job WHERE kind = $1";
     COUNT_FAILING = concat!("SELECT ", failing_columns!(), " FROM job WHERE failed_runs > 0 GROUP BY kind
         ORDER BY kind");
+    /// Whether the index can be read by which what is due is found, and into which each claim is written.
+    PROBE_READY = "SELECT MIN(ready_ms) FROM job";
     LIST_PUT_ASIDE = concat!("SELECT ", aside_columns!(), " FROM job
         WHERE put_aside IS NOT NULL ORDER BY kind, subject");
     TAKE_UP = "UPDATE job SET ready_ms = $3, failed_runs = 0, panics = 0, put_aside = NULL
@@ -336,7 +338,11 @@ impl HealthDb {
     /// Returns how many jobs fail, by kind; kinds without any are left out.
     pub async fn failing_jobs(&self) -> Result<Vec<FailingJobs>> {
         // Asked by what watches over the node, also while all connections wait for something.
-        self.db.probe(async move |tx| tx.query(COUNT_FAILING, &[], read_failing).await).await
+        let count = async |tx: &Tx<'_>| {
+            tx.query_opt(PROBE_READY, &[], |row| row.get::<Option<i64>>(0)).await?;
+            tx.query(COUNT_FAILING, &[], read_failing).await
+        };
+        self.db.probe(count).await
     }
 
     /// Jobs that were put aside.

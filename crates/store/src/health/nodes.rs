@@ -33,6 +33,20 @@ record! {
     }
 }
 
+// Jobs too are taken for due then. What of them can be read is claimed, and derivations need none of them.
+record! {
+    bare_view_columns!(""), read_bare_view(columns) -> NodeView {
+        derivations_ms = "CAST(0 AS BIGINT)", jobs_ms = "CAST(0 AS BIGINT)",
+        nodes = "(SELECT COUNT(*) FROM node)" by count, lowest_beat = "(SELECT MIN(beat) FROM node)" by or_zero,
+    }
+}
+
+record! {
+    looked_bare_columns!(""), read_looked_bare(row) -> Looked {
+        view <- bare_view_columns!(read_bare_view), is_entered = "(SELECT COUNT(*) FROM node WHERE id = $1)" by is_any,
+    }
+}
+
 record! {
     looked_around_columns!(""), read_looked_around(row) -> Looked {
         view <- view_around_columns!(read_view_around),
@@ -66,6 +80,10 @@ sql! {
     LOOK_AROUND = concat!("SELECT ", looked_around_columns!());
     BEAT_AROUND = concat!("UPDATE node SET beat = (SELECT MAX(beat) + 1 FROM node) WHERE id = $1
         RETURNING ", view_around_columns!());
+    /// Both without a look at jobs either.
+    LOOK_BARE = concat!("SELECT ", looked_bare_columns!());
+    BEAT_BARE = concat!("UPDATE node SET beat = (SELECT MAX(beat) + 1 FROM node) WHERE id = $1
+        RETURNING ", bare_view_columns!());
     BEATS = "SELECT id, beat FROM node";
     REMOVE = "DELETE FROM node WHERE id = $1 AND beat = $2";
     LEAVE = "DELETE FROM node WHERE id = $1";
@@ -109,16 +127,23 @@ enum Freed {
     All,
     /// Those of patients are ended one by one afterwards.
     OfJobs,
+    /// Those of jobs end by time.
+    None,
 }
 
 impl Freed {
-    /// Returns whether to try again without patients: one of them cannot be read. The node ends all the same, since one
-    /// that cannot end keeps others from beginning.
+    /// Returns whether to try again without patients, or without jobs too: one of them cannot be read. The node ends all
+    /// the same, since one that cannot end keeps others from beginning.
     fn goes_around(&mut self, error: &StoreError) -> bool {
-        let goes_around = error.is_damage() && *self == Freed::All;
+        let fewer = match self {
+            Freed::All => Freed::OfJobs,
+            Freed::OfJobs => Freed::None,
+            Freed::None => return false,
+        };
+        let goes_around = error.is_damage();
         if goes_around {
-            tracing::warn!(%error, "leases of a node that has ended are ended one by one");
-            *self = Freed::OfJobs;
+            tracing::warn!(%error, "not all leases of a node that has ended end with it");
+            *self = fewer;
         }
         goes_around
     }
@@ -152,7 +177,7 @@ impl HealthDb {
 
     /// Ends the leases of patients that the end of their node has left, and hands on what became of that.
     async fn ended<T>(&self, ended: Result<T>, freed: Freed) -> Result<T> {
-        if freed == Freed::OfJobs && ended.is_ok() {
+        if freed != Freed::All && ended.is_ok() {
             // The caller looks for late leases again, for as long as one can last.
             if let Err(error) = self.end_late_leases_around_damage().await {
                 tracing::warn!(%error, "leases of a node that has ended could not be ended");
@@ -167,7 +192,11 @@ impl HealthDb {
         // Asked before, since there are hardly ever any: on SQLite a write keeps all others waiting.
         match self.try_end_late_leases(now_ms).await {
             Err(error) if error.is_damage() => {
-                let jobs = self.db.write(async move |tx| tx.execute(FREE_LATE_JOBS, &[&now_ms]).await).await?;
+                let jobs = match self.db.write(async move |tx| tx.execute(FREE_LATE_JOBS, &[&now_ms]).await).await {
+                    // They end by time.
+                    Err(error) if error.is_damage() => 0,
+                    jobs => jobs?,
+                };
                 Ok(jobs + self.end_late_leases_around_damage().await?)
             }
             ended => ended,
@@ -189,29 +218,46 @@ impl HealthDb {
 
     /// Looks for work without a sign of life. `None` when the node is not entered, or counts as dead.
     pub async fn look_for_work(&self, id: &NodeId) -> Result<Option<NodeView>> {
-        let asked = id.clone();
-        let found = match self.db.look_up(async move |tx| tx.query_opt(LOOK, &[&asked], read_looked).await).await {
-            Err(error) if error.is_damage() => {
-                let id = id.clone();
-                self.db.look_up(async move |tx| tx.query_opt(LOOK_AROUND, &[&id], read_looked_around).await).await?
-            }
-            found => found?,
-        };
-        Ok(found.filter(|looked| looked.is_entered).map(|looked| looked.view))
+        let mut found = self.looked(LOOK, read_looked, id).await;
+        if found.as_ref().is_err_and(StoreError::is_damage) {
+            found = self.looked(LOOK_AROUND, read_looked_around, id).await;
+        }
+        if found.as_ref().is_err_and(StoreError::is_damage) {
+            found = self.looked(LOOK_BARE, read_looked_bare, id).await;
+        }
+        Ok(found?.filter(|looked| looked.is_entered).map(|looked| looked.view))
+    }
+
+    async fn looked(
+        &self,
+        text: &'static str,
+        read: fn(&Row<'_>) -> Result<Looked>,
+        id: &NodeId,
+    ) -> Result<Option<Looked>> {
+        let id = id.clone();
+        self.db.look_up(async move |tx| tx.query_opt(text, &[&id], read).await).await
     }
 
     /// Gives a sign of life and looks for work. `None` when the node is not entered, or counts as dead.
     pub async fn beat(&self, id: &NodeId) -> Result<Option<NodeView>> {
-        let asked = id.clone();
-        let read = |row: &Row<'_>| read_view(&mut Columns::of(row));
-        match self.db.write_single(async move |tx| tx.query_opt(BEAT, &[&asked], read).await).await {
-            Err(error) if error.is_damage() => {
-                let id = id.clone();
-                let read = |row: &Row<'_>| read_view_around(&mut Columns::of(row));
-                self.db.write_single(async move |tx| tx.query_opt(BEAT_AROUND, &[&id], read).await).await
-            }
-            beaten => beaten,
+        let mut beaten = self.beaten(BEAT, |row| read_view(&mut Columns::of(row)), id).await;
+        if beaten.as_ref().is_err_and(StoreError::is_damage) {
+            beaten = self.beaten(BEAT_AROUND, |row| read_view_around(&mut Columns::of(row)), id).await;
         }
+        if beaten.as_ref().is_err_and(StoreError::is_damage) {
+            beaten = self.beaten(BEAT_BARE, |row| read_bare_view(&mut Columns::of(row)), id).await;
+        }
+        beaten
+    }
+
+    async fn beaten(
+        &self,
+        text: &'static str,
+        read: fn(&Row<'_>) -> Result<NodeView>,
+        id: &NodeId,
+    ) -> Result<Option<NodeView>> {
+        let id = id.clone();
+        self.db.write_single(async move |tx| tx.query_opt(text, &[&id], read).await).await
     }
 
     /// Sends a wake-up to all nodes that listen; on SQLite there are none.
@@ -265,9 +311,11 @@ impl HealthDb {
 /// Ends the leases of a node. Patients are looked through without an index, which every claim would have to keep up with a
 /// page more to write: nodes start and die seldom. [`Freed`] says how damage is met.
 async fn free(tx: &Tx<'_>, id: &NodeId, now_ms: i64, freed: Freed) -> Result<()> {
-    tx.put(FREE_JOBS, &[&id, &now_ms]).await?;
-    match freed {
-        Freed::All => tx.put(FREE_PATIENTS, &[&id]).await,
-        Freed::OfJobs => Ok(()),
+    if freed != Freed::None {
+        tx.put(FREE_JOBS, &[&id, &now_ms]).await?;
     }
+    if freed == Freed::All {
+        tx.put(FREE_PATIENTS, &[&id]).await?;
+    }
+    Ok(())
 }

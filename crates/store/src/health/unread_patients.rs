@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use boxed_futures::boxed_futures;
 
 use super::around_damage::BY_INDEX;
-use super::claims::{Claim, ClaimRequest, claim_due_patient};
+use super::claims::{Claim, ClaimRequest, claim_due_patient, claim_due_patient_uncounted};
 use super::db::HealthDb;
 use super::jobs::{self, DERIVE_KIND, JobFailure};
 use super::verify::DamageFinding;
@@ -58,7 +58,13 @@ impl HealthDb {
         ready.sort_by_key(|(_, ready_ms)| *ready_ms);
         let request = ClaimRequest { node: node.clone(), now_ms, until_ms: now_ms.saturating_add(lease_ms) };
         // Who was put aside has a name there already.
-        let aside = self.jobs_put_aside().await?;
+        let (aside, has_failures) = match self.jobs_put_aside().await {
+            Err(error) if error.is_damage() => {
+                tracing::error!(%error, "failures of derivations cannot be read; patients are derived as if there were none");
+                (Vec::new(), false)
+            }
+            aside => (aside?, true),
+        };
         let is_aside = |patient: &PatientId| {
             aside.iter().any(|job| job.kind == DERIVE_KIND.name() && job.subject.as_str() == patient.as_str())
         };
@@ -72,7 +78,11 @@ impl HealthDb {
             let (asked, request) = (patient.clone(), request.clone());
             let claim = async move |tx: &Tx<'_>| {
                 tx.query_opt(BY_INDEX, &[], |_| Ok(())).await?;
-                claim_due_patient(tx, &asked, &request).await
+                if has_failures {
+                    claim_due_patient(tx, &asked, &request).await
+                } else {
+                    claim_due_patient_uncounted(tx, &asked, &request).await
+                }
             };
             match self.db.write_of((&patient).into(), claim).await {
                 Ok(claim) => claims.extend(claim),

@@ -17,6 +17,7 @@ use vitals::block::Block;
 use vitals::merge::{in_time_order, last_write_wins, with_exact_times};
 use vitals::registry::DataType;
 
+use super::around_damage::BY_INDEX;
 use super::chunk_counts::{self, quarters_of};
 use super::chunks::{self, Prepared};
 use super::claims::{self, DueRange};
@@ -43,6 +44,8 @@ sql! {
     FIND = concat!("SELECT ", noted_columns!(), " FROM unverified
         WHERE (patient, data_type, arrival, first_us) > ($1, $2, $3, $4)
         ORDER BY patient, data_type, arrival, first_us LIMIT $5");
+    FIND_OF = concat!("SELECT ", noted_columns!(), " FROM unverified WHERE patient = $1
+        ORDER BY data_type, arrival, first_us");
     EARLIER = "SELECT COUNT(*) FROM unverified
         WHERE patient = $1 AND data_type = $2 AND arrival < $3 AND first_us < $5 AND last_us >= $4";
     FORGET = "DELETE FROM unverified WHERE patient = $1 AND data_type = $2 AND first_us = $3 AND arrival = $4";
@@ -110,13 +113,18 @@ pub(super) async fn note(tx: &Tx<'_>, patient: &PatientId, arrival: i64, rows: &
 
 #[boxed_futures]
 impl HealthDb {
-    /// Up to `limit` notes of rows that were not compared, behind a position.
+    /// Up to `limit` notes of rows that were not compared, behind a position; all that can be read, where the list of them
+    /// cannot.
     pub async fn unverified_rows(&self, behind: NotePosition, limit: i64) -> Result<NotePage> {
+        let patient = behind.0.patient.clone();
         let read = async move |tx: &Tx<'_>| {
             let NotePosition(NotedRows { patient, data_type, arrival, first_us, .. }) = &behind;
             tx.query(FIND, &[patient, data_type, arrival, first_us, &limit], read_noted).await
         };
-        let found = self.db.read_single(read).await?;
+        let (found, limit) = match self.db.read_single(read).await {
+            Err(error) if error.is_damage() => (self.unverified_around_damage(patient).await?, i64::MAX),
+            found => (found?, limit),
+        };
         // The last of all, since those of types that this version does not know are left out.
         let next = (found.len() as i64 == limit).then(|| found.last().cloned().map(NotePosition)).flatten();
         let known = |NotedRows { patient, data_type, first_us, last_us, arrival }| {
@@ -124,6 +132,24 @@ impl HealthDb {
             Some(UnverifiedRows { patient, data_type, first_us, last_us, arrival })
         };
         Ok(NotePage { notes: found.into_iter().filter_map(known).collect(), next })
+    }
+
+    /// The notes of a patient and of those behind, each patient by itself; looking at one twice does no harm.
+    async fn unverified_around_damage(&self, first: PatientId) -> Result<Vec<NotedRows>> {
+        let (mut found, behind) = (Vec::new(), self.all_readable_patients(first.as_str()).await?);
+        for patient in std::iter::once(first).chain(behind) {
+            let asked = patient.clone();
+            let read = async move |tx: &Tx<'_>| {
+                tx.query_opt(BY_INDEX, &[], |_| Ok(())).await?;
+                tx.query(FIND_OF, &[&asked], read_noted).await
+            };
+            match self.db.read(read).await {
+                Ok(of_patient) => found.extend(of_patient),
+                Err(error) if error.is_damage() => tracing::error!(%patient, %error, "notes of rows cannot be read"),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
     }
 
     /// Counts rows that were not compared, now that what is stored at their time can be read; false where a sync came

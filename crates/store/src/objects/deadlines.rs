@@ -14,8 +14,9 @@ use futures::stream::{self, BoxStream};
 use futures::{FutureExt as _, StreamExt as _};
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result, UploadPart,
+    CopyOptions, GetOptions, GetRange, GetResult, GetResultPayload, ListResult, MultipartUpload,
+    OBJECT_STORE_COALESCE_DEFAULT, ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult,
+    Result, UploadPart, coalesce_ranges, collect_bytes,
 };
 
 use super::mark::Mark;
@@ -55,6 +56,7 @@ pub(super) struct Deadlines {
 struct NoAnswer;
 
 impl Deadlines {
+    /// `head` is [`HEAD`] or [`HEAD_OF_FILE`].
     pub fn new(inner: Arc<dyn ObjectStore>, silence: Arc<Silence>, mark: Arc<Mark>, head: Duration) -> Self {
         Deadlines { inner, silence, mark, head }
     }
@@ -64,12 +66,41 @@ impl Deadlines {
         if !self.silence.may_ask() {
             return Err(no_answer());
         }
-        let Ok(answer) = runtime::timeout(limit, answer).await else {
-            self.silence.waited_in_vain();
-            return Err(no_answer());
+        match runtime::timeout(limit, answer).await {
+            Ok(answer) if !answer.as_ref().is_err_and(is_no_answer) => {
+                self.silence.answered();
+                answer
+            }
+            _ => {
+                self.silence.waited_in_vain();
+                Err(no_answer())
+            }
+        }
+    }
+
+    /// Reads a range whose bytes come without a pause of more than a head may take: who waits for it has not been
+    /// answered anything yet.
+    async fn range(&self, location: &Path, range: Range<u64>) -> Result<Bytes> {
+        let size = range.end.saturating_sub(range.start);
+        let options = GetOptions { range: Some(GetRange::Bounded(range)), ..GetOptions::default() };
+        let read = async {
+            let found = limited(self.head, self.inner.get_opts(location, options)).await?;
+            let pieces = without_pauses(found.into_stream(), self.silence.clone(), self.head);
+            collect_bytes(pieces, Some(size)).await
         };
-        self.silence.answered();
-        answer
+        // The answer is there with its last byte: of a store that stops in the middle of each, everybody would wait for
+        // the middle.
+        let read = self.found(self.longest(size), read).await?;
+        if read.len() as u64 == size {
+            return Ok(read);
+        }
+        let source = format!("{location} has {} bytes of {size} that were asked for", read.len()).into();
+        Err(object_store::Error::Generic { store: "objects", source })
+    }
+
+    /// The longest time in which so many bytes come.
+    fn longest(&self, bytes: u64) -> Duration {
+        self.head + Duration::from_secs(bytes / SLOWEST_BYTES_PER_S)
     }
 
     /// Does the same, of a folder that may be another than it was: what is not there is then away, not deleted.
@@ -111,15 +142,19 @@ impl ObjectStore for Deadlines {
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         let mut found = self.found(self.head, self.inner.get_opts(location, options)).await?;
         if let GetResultPayload::Stream(pieces) = found.payload {
-            found.payload = GetResultPayload::Stream(without_pauses(pieces, self.silence.clone()));
+            found.payload = GetResultPayload::Stream(without_pauses(pieces, self.silence.clone(), PAUSE));
         }
         Ok(found)
     }
 
     async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        // Of a bucket each comes as a stream, so that one that is silent is another thing than one that is slow.
+        if self.head == HEAD {
+            let range = |range| self.range(location, range);
+            return coalesce_ranges(ranges, range, OBJECT_STORE_COALESCE_DEFAULT).await;
+        }
         let bytes: u64 = ranges.iter().map(|range| range.end.saturating_sub(range.start)).sum();
-        let limit = self.head + Duration::from_secs(bytes / SLOWEST_BYTES_PER_S);
-        self.found(limit, self.inner.get_ranges(location, ranges)).await
+        self.found(self.longest(bytes), self.inner.get_ranges(location, ranges)).await
     }
 
     fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
@@ -188,10 +223,11 @@ fn limited_items<T: Send + 'static>(
 fn without_pauses(
     pieces: BoxStream<'static, Result<Bytes>>,
     silence: Arc<Silence>,
+    longest: Duration,
 ) -> BoxStream<'static, Result<Bytes>> {
-    let next = async |(pieces, silence): (Option<BoxStream<'static, Result<Bytes>>>, Arc<Silence>)| {
+    let next = move |(pieces, silence): (Option<BoxStream<'static, Result<Bytes>>>, Arc<Silence>)| async move {
         let mut pieces = pieces?;
-        let Ok(piece) = runtime::timeout(PAUSE, pieces.next()).await else {
+        let Ok(piece) = runtime::timeout(longest, pieces.next()).await else {
             silence.waited_in_vain();
             return Some((Err(no_answer()), (None, silence)));
         };
@@ -200,6 +236,14 @@ fn without_pauses(
     stream::unfold((Some(pieces), silence), next).boxed()
 }
 
+/// Returns whether an operation was given up because nothing came.
+fn is_no_answer(error: &object_store::Error) -> bool {
+    matches!(error, object_store::Error::Generic { source, .. } if source.is::<NoAnswer>())
+}
+
 fn no_answer() -> object_store::Error {
     object_store::Error::Generic { store: "objects", source: Box::new(NoAnswer) }
 }
+
+#[cfg(test)]
+mod tests;

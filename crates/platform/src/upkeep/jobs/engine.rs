@@ -56,6 +56,8 @@ pub(super) struct Engine {
     gathers_until: BTreeMap<JobKind, Instant>,
     /// Until when leases can turn up that a claim without an answer has taken.
     unanswered_until: Option<Instant>,
+    /// Whether the rows of what runs by itself are there, since the node was entered.
+    is_scheduled: bool,
 }
 
 impl Engine {
@@ -74,6 +76,7 @@ impl Engine {
             rung: BTreeMap::new(),
             gathers_until: BTreeMap::new(),
             unanswered_until: None,
+            is_scheduled: false,
         }
     }
 
@@ -164,14 +167,17 @@ impl Engine {
 
     /// Asks what is due; returns how long to wait before asking again.
     async fn look(&mut self) -> Duration {
-        match self.try_look().await {
-            Ok(wait) => wait,
+        let looked = self.try_look().await;
+        let signals = self.upkeep.core.signals();
+        match looked {
+            Ok(wait) => {
+                signals.engine_begins();
+                wait
+            }
             Err(error) => {
                 tracing::warn!(%error, "this node could not look for background work");
-                if self.membership.id().is_none() {
-                    // It claims nothing until it is entered, and readiness must not say that it works.
-                    self.upkeep.core.signals().engine_ends();
-                }
+                // What was claimed goes on, and nothing else begins: readiness must not say that it works.
+                signals.engine_ends();
                 PAUSE
             }
         }
@@ -181,13 +187,22 @@ impl Engine {
         let (view, wait) = match self.membership.look().await? {
             Look::Seen(view, wait) => (view, wait),
             Look::Entered => {
-                self.upkeep.core.signals().engine_begins();
                 // Entering has ended the leases of before, and other nodes may already have taken the work.
                 self.running.values().for_each(|run| run.lost.store(true, Ordering::Relaxed));
-                self.schedule().await?;
+                self.is_scheduled = false;
                 return Ok(Duration::ZERO);
             }
         };
+        if !self.is_scheduled {
+            self.is_scheduled = match self.schedule().await {
+                // Derivations need none of it. It is tried again at each look, until the page is what it was.
+                Err(error) if error.is_damage() => {
+                    tracing::error!(%error, "work that runs by itself could not be scheduled");
+                    false
+                }
+                scheduled => scheduled.map(|()| true)?,
+            };
+        }
         if self.give_back_unanswered().await {
             return Ok(SHORTEST_WAIT);
         }
@@ -198,8 +213,15 @@ impl Engine {
             self.hungry.extend(of_patients.map(|kind| kind.spec.kind));
         }
         if is_due(view.jobs_ms) {
-            let due = self.upkeep.core.health().due_job_kinds(now_ms).await?;
-            let is_due = |kind: &&Kind| due.iter().any(|(name, _)| name == kind.spec.kind.name());
+            let due = match self.upkeep.core.health().due_job_kinds(now_ms).await {
+                // Each kind is asked for by itself: some of them can be read.
+                Err(error) if error.is_damage() => None,
+                due => Some(due?),
+            };
+            let is_due = |kind: &&Kind| match &due {
+                Some(due) => due.iter().any(|(name, _)| name == kind.spec.kind.name()),
+                None => kind.spec.turn != Turn::PatientDue,
+            };
             self.hungry.extend(self.kinds.iter().filter(is_due).map(|kind| kind.spec.kind));
         }
         let ahead = [view.derivations_ms, view.jobs_ms].into_iter().flatten().filter(|ready_ms| *ready_ms > now_ms);

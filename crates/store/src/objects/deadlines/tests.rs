@@ -15,6 +15,8 @@ use crate::objects::Objects;
 struct Mute {
     inner: InMemory,
     is_silent: AtomicBool,
+    /// Bodies begin, and do not come to their end.
+    stops_in_bodies: AtomicBool,
 }
 
 impl Mute {
@@ -47,7 +49,12 @@ impl ObjectStore for Mute {
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         self.speak().await;
-        self.inner.get_opts(location, options).await
+        let mut found = self.inner.get_opts(location, options).await?;
+        if self.stops_in_bodies.load(Ordering::SeqCst) {
+            let begin = stream::iter([Ok(Bytes::from_static(b"b"))]);
+            found.payload = GetResultPayload::Stream(begin.chain(stream::pending()).boxed());
+        }
+        Ok(found)
     }
 
     fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
@@ -118,10 +125,40 @@ async fn probe_of_a_silent_store_answers_within_a_second() {
     assert!(begun.elapsed() <= Duration::from_secs(1));
 }
 
+/// A large range may take long, and one of which nothing comes may not.
+#[tokio::test(start_paused = true)]
+async fn range_that_stops_coming_holds_its_reader_for_seconds() {
+    let mute = Arc::new(Mute::default());
+    let path = Path::from("large");
+    mute.inner.put(&path, vec![7; 16 << 20].into()).await.expect("written");
+    let store = Deadlines::new(mute.clone(), Arc::default(), Arc::default(), HEAD);
+    let ranges = [0..10, (8 << 20)..(16 << 20)];
+    let read = store.get_ranges(&path, &ranges).await.expect("there");
+    assert_eq!(read.iter().map(Bytes::len).collect::<Vec<_>>(), [10, 8 << 20]);
+    mute.stops_in_bodies.store(true, Ordering::SeqCst);
+    let begun = Instant::now();
+    assert!(store.get_ranges(&path, &ranges).await.is_err());
+    assert_eq!(begun.elapsed(), HEAD);
+    for _ in 0..1000 {
+        assert!(store.get_ranges(&path, &ranges).await.is_err());
+    }
+    assert_eq!(begun.elapsed(), HEAD, "the next ones do not wait");
+    // After a while one tries, and hears the head of an answer; the others go on failing at once.
+    runtime::sleep(Duration::from_secs(2)).await;
+    let (tried, other) = futures::join!(store.get_ranges(&path, &ranges), async {
+        runtime::sleep(Duration::from_secs(1)).await;
+        let asked = Instant::now();
+        assert!(store.get_ranges(&path, &ranges).await.is_err());
+        asked.elapsed()
+    });
+    assert!(tried.is_err());
+    assert_eq!(other, Duration::ZERO);
+}
+
 #[tokio::test(start_paused = true)]
 async fn body_that_stops_coming_is_broken_off() {
     let stuck = stream::iter([Ok(Bytes::from_static(b"x"))]).chain(stream::pending()).boxed();
-    let mut pieces = without_pauses(stuck, Arc::default());
+    let mut pieces = without_pauses(stuck, Arc::default(), PAUSE);
     let begun = Instant::now();
     assert!(pieces.next().await.is_some_and(|piece| piece.is_ok()));
     assert!(pieces.next().await.is_some_and(|piece| piece.is_err()));

@@ -25,21 +25,26 @@ impl Job for ExpireEvents {
 
     async fn run(self, run: Run) -> Result<Ended> {
         let before_ms = run.upkeep.core.now_ms() - run.upkeep.core.settings().event_retention_s * 1000;
-        let mut expired = 0;
+        let (mut expired, mut first_error) = (0, None);
+        // What is wrong with one log is reported at the end, and keeps the other from expiring no more than itself.
         for log in [run.upkeep.core.users().events(), run.upkeep.core.health().events()] {
             loop {
                 // Each page is a transaction of its own, so the work can end between any two.
                 run.work.check()?;
-                match log.expire(before_ms, EVENTS_AT_ONCE).await? {
-                    0 => break,
-                    deleted => expired += deleted,
+                match log.expire(before_ms, EVENTS_AT_ONCE).await {
+                    Ok(0) => break,
+                    Ok(deleted) => expired += deleted,
+                    Err(error) => {
+                        first_error.get_or_insert(error);
+                        break;
+                    }
                 }
             }
         }
         if expired > 0 {
             tracing::info!(expired, "deleted old events");
         }
-        Ok(Ended::Done)
+        first_error.map_or(Ok(Ended::Done), |error| Err(error.into()))
     }
 }
 
