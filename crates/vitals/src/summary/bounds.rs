@@ -117,7 +117,7 @@ mod tests {
     fn bounds_are_those_of_the_columns() {
         assert_eq!(column(DataType::Temperature, "temp_sk1"), (-40.0, 100.0));
         assert_eq!(column(DataType::Activity, "respiration_rate"), (0.0, 255.0));
-        assert_eq!(STEPS_OF_A_SLOT.1, 1.8e14);
+        assert_eq!(STEPS_OF_A_SLOT.1 as i64, 180_000_000_000_000);
         assert_eq!((SECONDS.1, MINUTES.1, NIGHT_SECONDS.1), (9_072_000.0, 151_200.0, 266_400.0));
     }
 }
