@@ -6,7 +6,8 @@ import random
 import schemathesis
 from hypothesis import strategies
 from schemathesis_rules import RULES
-from schemathesis_scene import MAIN_TOKEN, SESSION_COOKIE, SETTING, Account, arrow_streams, enrol
+from schemathesis_scene import CLIENT, MAIN_TOKEN, SESSION_COOKIE, SETTING, Account, arrow_streams, enrol, new_client, new_key, new_session
+from schemathesis_scene import own_key, own_session
 
 # What ends a token, a password or a patient does so to a patient that nothing else needs.
 ENDS_PATIENT = {
@@ -33,6 +34,13 @@ OF_ACCOUNT = {
     "DELETE /portal/api/totp": lambda: Account().with_factor(),
     "GET /portal/api/totp/recovery-codes": lambda: Account().with_factor(),
     "POST /portal/api/totp/recovery-codes": lambda: Account().with_factor(),
+}
+
+# Lists of the account name what the run itself needs. Another one, made for that, is removed in its place.
+NEEDED = {
+    "DELETE /portal/api/sessions/{id}": ("id", own_session, new_session),
+    "DELETE /portal/api/keys/{id}": ("id", own_key, new_key),
+    "DELETE /portal/api/clients/{client_id}": ("client_id", lambda: CLIENT["ID"], new_client),
 }
 
 # A format of the OpenAPI registry: date and time of RFC 3339 without the zone.
@@ -107,6 +115,10 @@ def before_call(context, case, kwargs):
         if is_right(case) and label == "PUT /portal/api/totp":
             # Of this account and of now, and good once.
             case.body = {"code": account.code()}
+    if label in NEEDED:
+        name, own, new = NEEDED[label]
+        if (case.path_parameters or {}).get(name) == own():
+            case.path_parameters[name] = new()
     if is_right(case):
         for rule in RULES.get(label, ()):
             rule(case)

@@ -90,6 +90,44 @@ class Account:
         return f"{(struct.unpack('>I', digest[at:at + 4])[0] & 0x7FFFFFFF) % 1_000_000:06}"
 
 
+def portal(method, path, **more):
+    """A request of the account of the run to the portal that has to be a good one."""
+    client = session()
+    client.cookies[SESSION_COOKIE] = SETTING["COOKIE"]
+    client.headers["X-CSRF-Token"] = SETTING["CSRF_TOKEN"]
+    return answered(client.request(method, SETTING["URL"] + "/portal" + path, **more))
+
+
+@functools.cache
+def own_session():
+    """The id of the session that the run has."""
+    return next(one["id"] for one in portal("GET", "/api/sessions").json() if one["current"])
+
+
+def new_session():
+    """The id of another session of the same account."""
+    before = {one["id"] for one in portal("GET", "/api/sessions").json()}
+    answered(session().post(SETTING["URL"] + "/portal/session", json={"email": SETTING["EMAIL"], "password": PASSWORD}))
+    return next(one["id"] for one in portal("GET", "/api/sessions").json() if one["id"] not in before)
+
+
+@functools.cache
+def own_key():
+    """The id of the key that the run has, which is the first of its account."""
+    return portal("GET", "/api/keys").json()[0]["id"]
+
+
+def new_key():
+    """The id of a key that nothing needs."""
+    return portal("POST", "/api/keys", json={"name": f"Spare {next(NUMBERS)}"}).json()["id"]
+
+
+def new_client():
+    """The identity of an OAuth client that nothing needs."""
+    wanted = {"name": f"Spare {next(NUMBERS)}", "redirect_uris": [CLIENT["ADDRESS"]], "privacy_policy_url": "https://diary.example/privacy"}
+    return portal("POST", "/api/clients", json=wanted).json()["client_id"]
+
+
 def integration(method, path, **more):
     """A request to the integration API that has to be a good one."""
     url = f"{SETTING['URL']}/integration/v1{path}"

@@ -6,12 +6,12 @@ use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::Extensions;
 use axum::http::request::Parts;
 
-/// Address that a request comes from. The listener sets it; without it all requests come from one place.
+/// Address that a request comes from. The listener sets it; requests without it are counted as those of one client.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientAddress(pub Option<IpAddr>);
 
 impl ClientAddress {
-    /// Returns the address as text, for counting.
+    /// Returns the address as a string, by which attempts are counted and logged.
     pub fn text(self) -> String {
         self.0.map_or_else(|| "unknown".to_owned(), |address| address.to_string())
     }

@@ -16,11 +16,13 @@ mod reference;
 mod responses;
 mod rows;
 mod security;
+mod series;
 mod shared;
 mod summaries;
 mod tags;
 #[cfg(test)]
 mod tests;
+mod units;
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
@@ -69,7 +71,6 @@ pub(crate) fn complete(document: &OpenApi, types: &[&Declaration]) -> Value {
 
 fn complete_operation(path: &str, method: &str, operation: &mut Map<String, Value>, shared: &mut Shared<'_>) {
     operation.insert("operationId".to_owned(), json!(operation_id(path, method)));
-    complete_description(operation);
     let mut reached = vec![Reach::Every];
     let mut reach = |reach, is_reached| reached.extend(Some(reach).filter(|_| is_reached));
     reach(Reach::AllButProbes, !PROBES.contains(&path));
@@ -94,12 +95,6 @@ fn operation_id(path: &str, method: &str) -> String {
     let first = words.next().unwrap_or_default();
     let rest: Vec<String> = words.collect();
     [&[first, method.to_owned()], &rest[..]].concat().join("_")
-}
-
-/// Of a route that says one sentence, the description is that sentence.
-fn complete_description(operation: &mut Map<String, Value>) {
-    let summary = operation.get("summary").cloned().unwrap_or_default();
-    operation.entry("description").or_insert(summary);
 }
 
 /// Writer of a body, by which it is refused in other ways.

@@ -169,6 +169,9 @@ struct FailingKind {
 }
 
 /// Returns whether the program runs.
+///
+/// Looks at nothing else: a process that answers should not be restarted. `GET /readyz` says whether requests can be
+/// answered.
 #[utoipa::path(get, path = "/livez", tag = "operations", responses((status = 200, body = Health)))]
 async fn livez() -> Json<Health> {
     Json(Health { status: "ok" })

@@ -49,7 +49,7 @@ impl Service {
     }
 }
 
-/// Returns what a future answers that waits for nothing.
+/// Returns the output of a future that is ready at once.
 fn answer_of<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("an answer at once")
 }

@@ -77,8 +77,8 @@ pub use runtime::{Clock, Random};
 pub mod portal {
     pub use crate::data::portal::{
         BoardEvent, BoardListener, BoardRow, Chart, DayCompliance, Gap, GapReason, LONGEST_SERIES_MS, MOST_DAYS,
-        NewsHistory, PatientDays, Point, SERIES_RANGE, SPARK_SLOTS, Series, SeriesColumn, SeriesRequest, Spark,
-        TypeHours, channel_name,
+        MOST_POINTS, MOST_SERIES, NewsHistory, PatientDays, Point, SERIES_RANGE, SPARK_SLOTS, Series, SeriesColumn,
+        SeriesRequest, Spark, TypeHours, channel_name,
     };
     pub use crate::identity::portal::{
         ApiKeyView, NewPortalLogin, NewTotp, OpenedPortal, PortalCaller, PortalLogin, Presence,

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::examples;
+use super::{examples, rows, summaries, units};
+use vitals::registry::DataType;
 
 /// Schemas that say nothing, of bodies and of answers that are no errors.
 const EMPTY_SCHEMAS: usize = 0;
@@ -19,6 +20,19 @@ const VALUES_WITHOUT_EXAMPLE: usize = 0;
 const UNDESCRIBED_ANSWERS: usize = 1;
 /// Properties without a description.
 const UNDESCRIBED_PROPERTIES: usize = 0;
+/// Numbers of parameters without bounds, and why.
+const UNBOUNDED_PARAMETERS: [(&str, &str); 10] = [
+    ("get /health/user-summaries page", "less means 1, and a page behind the last is empty"),
+    ("get /health/user-summaries per_page", "what is beyond the bounds is brought to them"),
+    ("get /integration/v1/groups/{group_code}/lake per_page", "what is beyond the bounds is brought to them"),
+    ("get /integration/downloads/{name} expires", "a part of the signed link, which the service wrote"),
+    ("get /integration/v1/patients/audit/logs from", "every time is one, also before and after all entries"),
+    ("get /integration/v1/patients/audit/logs to", "every time is one, also before and after all entries"),
+    ("get /integration/v1/security/events from", "every time is one, also before and after all events"),
+    ("get /integration/v1/security/events to", "every time is one, also before and after all events"),
+    ("get /portal/api/patients/{uuid}/news to", "an end behind all samples means that there is none"),
+    ("get /portal/api/patients/{uuid}/series to", "an end behind all samples means that there is none"),
+];
 /// Links; this one only rises.
 const LINKS: usize = 29;
 
@@ -98,6 +112,86 @@ fn assert_falls(gaps: &[String], limit: usize) {
     assert_eq!(gaps.len(), limit, "the limit can be lowered");
 }
 
+/// Adds the numbers of a schema and of its parts, with their places.
+fn numbers<'document>(place: &str, schema: &'document Value, found: &mut Vec<(String, &'document Value)>) {
+    let kinds = schema["type"].as_array().map_or(std::slice::from_ref(&schema["type"]), Vec::as_slice);
+    if kinds.iter().any(|kind| kind == "number" || kind == "integer") {
+        found.push((place.to_owned(), schema));
+    }
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        numbers(&format!("{place}.{name}"), property, found);
+    }
+    for inner in ["items", "additionalProperties"].into_iter().filter_map(|name| schema.get(name)) {
+        numbers(&format!("{place}[]"), inner, found);
+    }
+    for name in ["oneOf", "anyOf", "allOf"] {
+        schema[name].as_array().into_iter().flatten().for_each(|choice| numbers(place, choice, found));
+    }
+}
+
+/// Returns whether a number has a lowest and a highest value.
+fn is_bounded(number: &Value) -> bool {
+    let has = |names: [&str; 2]| names.iter().any(|name| number[*name].is_number());
+    has(["minimum", "exclusiveMinimum"]) && has(["maximum", "exclusiveMaximum"])
+}
+
+/// Returns the numbers of days and of samples, sent and answered.
+fn figures(document: &Value) -> Vec<(String, &Value)> {
+    let mut named = rows::schemas(&DataType::declarations());
+    named.extend(summaries::schemas());
+    let mut found = Vec::new();
+    named.keys().for_each(|name| numbers(name, &document["components"]["schemas"][name], &mut found));
+    assert!(found.len() > 300, "{}", found.len());
+    found
+}
+
+#[test]
+fn every_figure_of_a_day_and_of_a_sample_has_a_unit() {
+    let document = crate::document();
+    let is_stated = |figure: &Value| {
+        let description = figure["description"].as_str().unwrap_or_default();
+        let unit = figure["x-unit"].as_str().unwrap_or_default();
+        unit == units::NONE || !unit.is_empty() && units::is_said(description, unit)
+    };
+    let without = figures(&document).into_iter().filter(|(_, figure)| !is_stated(figure)).map(|(place, _)| place);
+    assert_eq!(without.collect::<Vec<_>>(), Vec::<String>::new());
+}
+
+#[test]
+fn every_figure_of_a_day_and_of_a_sample_has_bounds() {
+    let document = crate::document();
+    let without = figures(&document).into_iter().filter(|(_, figure)| !is_bounded(figure)).map(|(place, _)| place);
+    assert_eq!(without.collect::<Vec<_>>(), Vec::<String>::new());
+}
+
+#[test]
+fn every_number_of_a_parameter_has_bounds_or_a_reason_for_none() {
+    let document = crate::document();
+    let mut unbounded = Vec::new();
+    for (operation, described) in operations(&document) {
+        for parameter in described["parameters"].as_array().into_iter().flatten() {
+            let place = format!("{operation} {}", parameter["name"].as_str().unwrap_or_default());
+            let mut found = Vec::new();
+            numbers(&place, &parameter["schema"], &mut found);
+            unbounded.extend(found.into_iter().filter(|(_, number)| !is_bounded(number)).map(|(place, _)| place));
+        }
+    }
+    let mut expected: Vec<&str> = UNBOUNDED_PARAMETERS.iter().map(|(place, _)| *place).collect();
+    unbounded.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(unbounded, expected);
+}
+
+/// Texts of documentation comments are public here, where nothing resolves the links of rustdoc.
+#[test]
+fn no_text_links_to_what_only_the_code_has() {
+    let text = crate::document_text();
+    for inner in ["](crate::", "[`", "crate::", "super::"] {
+        let at = text.find(inner);
+        assert_eq!(at.map(|at| &text[text.floor_char_boundary(at.saturating_sub(80))..at]), None, "{inner}");
+    }
+}
+
 #[test]
 fn every_content_has_a_schema() {
     let document = crate::document();
@@ -113,7 +207,9 @@ fn every_operation_is_named_and_described() {
         let tags: Vec<&str> =
             document["tags"].as_array().into_iter().flatten().filter_map(|tag| tag["name"].as_str()).collect();
         let is_tagged = operation["tags"][0].as_str().is_some_and(|tag| tags.contains(&tag));
-        text("summary") && text("description") && text("operationId") && is_tagged
+        // A description that repeats the summary says nothing.
+        let is_described = text("description") && operation["description"] != operation["summary"];
+        text("summary") && is_described && text("operationId") && is_tagged
     };
     let undescribed = operations(&document).filter(|(_, operation)| !is_whole(operation)).map(|(name, _)| name);
     assert_falls(&undescribed.collect::<Vec<_>>(), UNDESCRIBED_OPERATIONS);

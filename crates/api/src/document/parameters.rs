@@ -2,11 +2,13 @@
 
 use platform::Action;
 use platform::oauth::SCOPES;
+use platform::portal::{MOST_POINTS, MOST_SERIES};
 use serde_json::{Map, Value, json};
 use store::{EventType, SecurityEventType};
 use vitals::registry::DataType;
 use vitals::summary::Section;
 
+use super::series;
 use crate::body::WITHOUT_NUL;
 use crate::days::EXTRA;
 use crate::integration::FIELD_NAMES;
@@ -14,11 +16,15 @@ use crate::integration::FIELD_NAMES;
 /// Completes the parameters of an operation where its route says less. Answers whether any is in the query.
 pub(super) fn complete(operation: &mut Map<String, Value>) -> bool {
     let mut has_query = false;
-    let is_of_events = operation.get("tags").is_some_and(|tags| tags[0] == "events");
+    let tag = operation.get("tags").and_then(|tags| tags[0].as_str()).unwrap_or_default().to_owned();
     for parameter in operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten() {
         has_query |= parameter["in"] == "query";
         let name = parameter["name"].as_str().unwrap_or_default().to_owned();
-        let (meaning, schema) = if is_of_events && name == "types[]" { types_of_events() } else { known(&name) };
+        let (meaning, mut schema) = match (tag.as_str(), name.as_str()) {
+            ("events", "types[]") => types_of_events(),
+            ("oauth", "state") => ("comes back with the redirect", text(WITHOUT_NUL)),
+            _ => known(&name),
+        };
         if parameter["description"].as_str().is_none_or(str::is_empty) && !meaning.is_empty() {
             parameter["description"] = json!(meaning);
         }
@@ -27,6 +33,12 @@ pub(super) fn complete(operation: &mut Map<String, Value>) -> bool {
         if is_day {
             parameter["schema"] = json!({"type": "string", "format": "date", "example": "2025-11-20"});
         } else if !schema.is_null() {
+            // The form is the same everywhere; bounds can be those of the route.
+            for bound in ["minimum", "maximum"] {
+                if !parameter["schema"][bound].is_null() {
+                    schema[bound] = parameter["schema"][bound].clone();
+                }
+            }
             parameter["schema"] = schema;
         }
     }
@@ -124,17 +136,16 @@ fn known(name: &str) -> (&'static str, Value) {
         "validate" => ("1 to be answered the receipt that the sync would get now, and to store nothing", flag()),
         "include_slots" => ("1 to include slots", flag()),
         "include_extra" => ("1 to include `extra`, the figures of a day beyond the specification", flag()),
-        "peek" => {
-            ("1 to ask without keeping the session from being locked", json!({"type": "integer", "enum": [0, 1]}))
-        }
-        "optional" => {
-            ("1 to be answered 204 and not 401 where there is no session", json!({"type": "integer", "enum": [0, 1]}))
-        }
-        "points" => ("points of each series at most, 2 to 10000; 1200 without it", json!({"type": "integer"})),
+        "peek" => ("1 to ask without keeping the session from being locked", flag()),
+        "optional" => ("1 to be answered 204 and not 401 where there is no session", flag()),
+        "points" => (
+            "points of each series at most, 2 to 10000; 1200 without it",
+            json!({"type": "integer", "format": "int64", "minimum": 2, "maximum": MOST_POINTS}),
+        ),
         "series[]" => (
             "what to show, up to 16 of `TYPE.COLUMN` or `TYPE.COLUMN.CHANNEL`; channels of ppg2 are a colour and a \
              position such as `green.0`, those of tests the kind of test",
-            json!({"type": "array", "items": {"type": "string", "example": "activity.bpm"}}),
+            json!({"type": "array", "minItems": 1, "maxItems": MOST_SERIES, "items": {"type": "string", "pattern": series::name_pattern(), "example": "activity.bpm"}}),
         ),
         "export_id" => ("the export", Value::Null),
         "object" | "signature" => ("part of the signed link", Value::Null),
@@ -142,14 +153,21 @@ fn known(name: &str) -> (&'static str, Value) {
         "client_id" => ("identity of the OAuth client", Value::Null),
         "response_type" => ("`code`", json!({"type": "string", "enum": ["code"]})),
         "scope" => ("`patient.read` (default), `patient.sync`", text(&scopes())),
-        "state" => ("comes back with the redirect", text(WITHOUT_NUL)),
+        "state" => ("state of the patient", json!({"type": "string", "enum": ["pre_created"]})),
         "code_challenge" => ("PKCE: SHA-256 of the verifier, base64url", text("^[A-Za-z0-9_-]{43}$")),
         "code_challenge_method" => ("`S256`", json!({"type": "string", "enum": ["S256"]})),
         "utc" => {
             ("`yes` counts by UTC; by default the local day counts", json!({"type": "string", "enum": ["yes", "no"]}))
         }
-        "page" => ("number of the page, from 1; 0 means 1", json!({"type": "integer", "format": "int64"})),
-        "per_page" => ("elements of a page, 1 to 100; 10 without it", json!({"type": "integer", "format": "int64"})),
+        // Without bounds, which clients would take for those of what is accepted.
+        "page" => (
+            "number of the page, from 1; less means 1, and a page behind the last is empty; 1 without it",
+            json!({"type": "integer", "format": "int64"}),
+        ),
+        "per_page" => (
+            "elements of a page, 1 to 100; less means 1, and more means 100; 10 without it",
+            json!({"type": "integer", "format": "int64"}),
+        ),
         "raw_metric_type" | "data_type" | "type" => {
             let names: Vec<&str> = DataType::names().collect();
             ("data type", json!({"type": "string", "enum": names}))

@@ -1,11 +1,13 @@
 //! Schemas of samples, made of the declarations of the data types: rows as they are answered, and the body of a sync.
 
 use serde_json::{Map, Value, json};
+use vitals::intake::EARLIEST_US;
 use vitals::registry::{Column, Declaration, Kind, Sampling};
 use vitals::sample_time::HIGHEST_HZ;
 
 use super::forms;
 use super::reference::reference;
+use super::units;
 use crate::body::WITHOUT_NUL;
 
 /// The time that examples begin at, Unix epoch ms.
@@ -14,6 +16,8 @@ const EXAMPLE_MS: i64 = 1_763_600_000_000;
 const TIME: &str = "Unix epoch ms; also taken as a text, ISO 8601 with an offset";
 /// The latest time that is sent, Unix epoch ms: the end of the year 9999.
 const LATEST_MS: i64 = 253_402_300_799_999;
+/// The earliest time of a row, Unix epoch ms.
+const EARLIEST_MS: i64 = EARLIEST_US / 1000;
 /// Description of dates that are sent.
 const DATE: &str = "follows from the time and is passed over";
 /// The same on a local clock.
@@ -63,7 +67,8 @@ fn answered_row(declaration: &Declaration) -> Value {
     let mut properties = Map::from_iter([
         (
             "timestamp".to_owned(),
-            json!({"type": "integer", "format": "int64", "description": "Unix epoch ms, rounded down", "examples": [EXAMPLE_MS]}),
+            json!({"type": "integer", "format": "int64", "minimum": EARLIEST_MS, "maximum": LATEST_MS, "x-unit": "ms",
+                "description": "Unix epoch ms, rounded down", "examples": [EXAMPLE_MS]}),
         ),
         (
             "date".to_owned(),
@@ -100,7 +105,7 @@ fn sent_columns(declaration: &Declaration) -> Value {
         ("timestamp".to_owned(), json!({"type": "array", "items": time(), "description": "time of each row"})),
         (
             "start".to_owned(),
-            json!({"type": "number", "minimum": -LATEST_MS, "maximum": LATEST_MS,
+            json!({"type": "number", "minimum": -LATEST_MS, "maximum": LATEST_MS, "x-unit": "ms",
                 "description": format!("time of the first sample: {TIME}"), "examples": [EXAMPLE_MS]}),
         ),
         ("rate_hz".to_owned(), rate(declaration)),
@@ -126,7 +131,8 @@ fn sent_columns(declaration: &Declaration) -> Value {
 
 fn time() -> Value {
     // Numbers alone, although texts are taken: of a choice of two, generators make a type that nobody wants to build.
-    json!({"type": "number", "description": TIME, "examples": [EXAMPLE_MS]})
+    json!({"type": "number", "minimum": EARLIEST_MS, "maximum": LATEST_MS, "x-unit": "ms", "description": TIME,
+        "examples": [EXAMPLE_MS]})
 }
 
 fn date() -> Value {
@@ -139,7 +145,14 @@ fn rate(declaration: &Declaration) -> Value {
         schema = json!({"type": "number", "minimum": rates.lowest_hz, "maximum": rates.highest_hz,
             "description": "samples per second", "examples": [rates.lowest_hz]});
     }
+    units::state(&mut schema, "Hz");
     schema
+}
+
+/// Returns whether any value of a schema is a number.
+fn is_number(schema: &Value) -> bool {
+    let kinds = schema["type"].as_array().map_or(std::slice::from_ref(&schema["type"]), Vec::as_slice);
+    kinds.iter().any(|kind| kind == "number" || kind == "integer")
 }
 
 /// Returns the schema of one value of a column.
@@ -176,8 +189,8 @@ fn value(column: &Column, writer: Writer) -> Value {
         }
     }
     schema["description"] = json!(column.description());
-    if !column.unit.is_empty() {
-        schema["x-unit"] = json!(column.unit);
+    if is_number(&schema) {
+        units::state(&mut schema, column.unit);
     }
     if let Some(none) = column.no_value {
         schema["x-no-value"] = json!(none);
@@ -227,7 +240,7 @@ fn sync(types: &[&Declaration]) -> Value {
                 "description": "Serial number.", "examples": ["PW-000123"]},
             "device_type": text("model", "bracelet"), "firmware_version": text("version", "1.4.2"),
             "battery_level": {"type": ["integer", "null"], "format": "int64", "minimum": 0, "maximum": 100,
-                "description": "percent", "examples": [83]}}});
+                "x-unit": "%", "description": "charge of the battery; unit: %", "examples": [83]}}});
     json!({"type": "object", "required": ["data"], "additionalProperties": false,
         "description": "An upload. A row with a value out of range is named in the answer and left out; the others are stored.",
         "properties": {
@@ -287,7 +300,10 @@ mod tests {
         let bpm = &schemas["ActivityRow"]["properties"]["bpm"];
         assert_eq!(bpm["type"], json!(["integer", "null"]));
         assert_eq!((&bpm["minimum"], &bpm["maximum"], &bpm["x-unit"]), (&json!(0), &json!(255), &json!("/min")));
-        assert_eq!((&bpm["description"], &bpm["x-no-value"]), (&json!("heart rate; 0 means no value"), &json!(0)));
+        assert_eq!(
+            (&bpm["description"], &bpm["x-no-value"]),
+            (&json!("heart rate; 0 means no value; unit: /min"), &json!(0))
+        );
         assert_eq!(schemas["ActivityRow"]["properties"]["activity_type"]["not"], json!({"enum": [3, 5]}));
         assert_eq!(schemas["TestsRow"]["properties"]["value"]["type"], "number");
         assert_eq!(schemas["Ppg2Row"]["properties"]["metric_id"]["pattern"], "^0x[0-9a-f]{2}$");

@@ -6,6 +6,7 @@ use vitals::summary::Section;
 use vitals::summary::described::{Description, FieldDescription, Shape, TextForm};
 
 use super::reference::reference;
+use super::units;
 use crate::days::EXTRA;
 
 /// The schemas by name: of each section, its slots and its parts, `DailySummary` and `StudySummaries`.
@@ -62,38 +63,27 @@ fn sentence(comment: &str) -> String {
 
 fn property(field: &FieldDescription) -> Value {
     let mut schema = match field.shape {
-        Shape::Number { unit, is_whole, lowest } => {
-            let mut schema = json!({"type": if is_whole { "integer" } else { "number" }});
-            if is_whole {
-                schema["format"] = json!("int64");
-            }
-            if let Some(lowest) = field.range.map(|(low, _)| low).or(lowest) {
-                schema["minimum"] = plain(lowest);
-            }
-            if let Some((_, highest)) = field.range {
-                schema["maximum"] = plain(highest);
-            }
-            if !unit.is_empty() {
-                schema["x-unit"] = json!(unit);
-            }
-            schema
-        }
+        Shape::Number { is_whole: true, .. } => json!({"type": "integer", "format": "int64"}),
+        Shape::Number { .. } => json!({"type": "number"}),
         Shape::Flag => json!({"type": "boolean"}),
         Shape::Text(form) => text(form),
-        Shape::Object(inner) => return described(reference(inner.name), field),
+        Shape::Object(inner) => reference(inner.name),
         Shape::List(inner) => json!({"type": "array", "items": reference(inner.name)}),
     };
+    schema["description"] = json!(sentence(field.meaning));
+    if let Shape::Number { unit, .. } = field.shape {
+        units::state(&mut schema, unit);
+    }
+    if let Some((lowest, highest)) = field.range {
+        schema["minimum"] = plain(lowest);
+        schema["maximum"] = plain(highest);
+    }
     if field.is_nullable {
         schema["type"] = json!([schema["type"], "null"]);
     }
     if let Some(example) = field.example.and_then(|text| serde_json::from_str::<Value>(text).ok()) {
         schema["examples"] = json!([example]);
     }
-    described(schema, field)
-}
-
-fn described(mut schema: Value, field: &FieldDescription) -> Value {
-    schema["description"] = json!(sentence(field.meaning));
     schema
 }
 
@@ -118,8 +108,10 @@ fn extra() -> Value {
         let topic = topics.entry(figure.topic).or_insert_with(|| {
             json!({"type": "object", "properties": {}, "required": [], "description": format!("Figures of the {}.", figure.topic)})
         });
-        topic["properties"][figure.name] = json!({"type": ["number", "null"], "minimum": plain(lowest),
-            "maximum": plain(highest), "x-unit": figure.unit, "description": figure.meaning, "examples": [51.5]});
+        let mut schema = json!({"type": ["number", "null"], "minimum": plain(lowest), "maximum": plain(highest),
+            "description": figure.meaning, "examples": [51.5]});
+        units::state(&mut schema, figure.unit);
+        topic["properties"][figure.name] = schema;
         if let Some(required) = topic["required"].as_array_mut() {
             required.push(json!(figure.name));
         }
@@ -177,7 +169,13 @@ mod tests {
         assert_eq!(field("SleepSection", "sleep_duration")["type"], "integer");
         assert_eq!(field("ActivitySection", "steps_source")["enum"], json!(["acceleration"]));
         assert_eq!(field("HeartRateSection", "slots")["items"], reference("HeartRateSlot"));
-        assert!(field("RecoverySection", "resting_bpm_delta")["minimum"].is_null());
+        let changed = field("RecoverySection", "resting_bpm_delta");
+        assert_eq!((&changed["minimum"], &changed["maximum"]), (&json!(-100), &json!(2_550_000)));
+        assert_eq!(changed["description"], "Today's resting rate against the 60 days. Unit: %.");
+        let stress = field("StressSection", "avg_si");
+        assert_eq!((&stress["x-unit"], &field("RecoverySection", "value")["x-unit"]), (&json!("%/s²"), &json!("1")));
+        let temperature = field("TemperatureSlot", "temp_sk1");
+        assert_eq!((&temperature["minimum"], &temperature["maximum"]), (&json!(-40), &json!(100)));
         assert_eq!(schemas["HeartRateSlot"]["required"].as_array().map(Vec::len), Some(7));
         assert!(schemas["HeartRateSection"]["required"].is_null());
     }

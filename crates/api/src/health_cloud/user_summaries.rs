@@ -191,7 +191,7 @@ fn url_of_page(path: &str, pages: &Pages, form: &DayForm, page: i64) -> String {
         ("include_slots" = Option<i64>, Query, description = "1 to include slots"),
         ("include_extra" = Option<i64>, Query, description = "1 to include `extra`"),
         ("types[]" = Option<Vec<String>>, Query, description = "sections to show; all without it"),
-        ("per_page" = Option<i64>, Query, description = "10 without it"), ("page" = Option<i64>, Query)),
+        ("per_page" = Option<i64>, Query), ("page" = Option<i64>, Query)),
     security(("health_token" = []), ("oauth2" = ["patient.read"])),
     responses((status = 200, body = SummaryPage),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),

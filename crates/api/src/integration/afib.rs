@@ -224,7 +224,10 @@ impl FieldValue for Time {
 /// Times in ms are at most so far from 1970: about the year 10,000.
 const LATEST_MS: u64 = 253_402_300_799_999;
 
-/// Returns the strip of a record: its 64 intervals over time. Not a diagnosis.
+/// Returns the strip of a record: its 64 intervals over time.
+///
+/// An image for people to look at, and no diagnosis. `image_url` of the record leads here. A record that is not there, or not
+/// any more, is 404.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/afib/{id}/strip.svg", tag = "exports",
     params(("uuid" = String, Path), ("id" = String, Path, description = "`_id` of a record")),
     security(("api_key" = [])),

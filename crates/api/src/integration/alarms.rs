@@ -76,6 +76,8 @@ impl From<AlarmBody> for Alarm {
 }
 
 /// Returns the alarms of a patient.
+///
+/// In the order in which they were set. A patient without any has an empty list.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/alarms", tag = "patients",
     params(("uuid" = String, Path)),
     security(("api_key" = [])),
@@ -90,6 +92,9 @@ async fn read(
 }
 
 /// Puts alarms in the place of those that a patient has.
+///
+/// The whole list, at most 50: an empty one takes all away. Each names a vital sign and at least one of `below` and
+/// `above`, of which `below` is the lower. Every member of the study may do this. The answer is what is set then.
 #[utoipa::path(put, path = "/v1/patients/{uuid}/alarms", tag = "patients",
     params(("uuid" = String, Path)), security(("api_key" = [])),
     request_body = AlarmsBody,

@@ -89,7 +89,10 @@ impl From<AuditEntry> for EntryBody {
     }
 }
 
-/// Returns the entries in which the caller appears, ascending. Needs an active subscription.
+/// Returns the audit entries in which the caller appears, oldest first.
+///
+/// Entries say which account did what and when, and are never changed. Both ends are included. `action_type` chooses
+/// one action. Without an active subscription the answer is 403, whatever was asked.
 #[utoipa::path(get, path = "/v1/patients/audit/logs", tag = "audit logs",
     params(("from" = f64, Query), ("to" = f64, Query),
     ("action_type" = Option<String>, Query)),

@@ -163,6 +163,10 @@ async fn list(
 }
 
 /// Registers a bracelet.
+///
+/// It belongs to the studies of the account until a patient wears it. A key for named studies registers none (403). A
+/// serial number that is there already is 409 `duplicate_serial_number`. Registering is not needed for syncs, which may
+/// name any bracelet.
 #[utoipa::path(post, path = "/v1/bracelets", tag = "bracelets", security(("api_key" = [])),
     request_body = BraceletRegistration,
     responses((status = 200, body = BraceletBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
@@ -177,6 +181,9 @@ async fn register(
 }
 
 /// Changes model or firmware of a bracelet.
+///
+/// What is not named stays. Null takes a value away; the serial number cannot be changed. The answer is the bracelet as
+/// it then is.
 #[utoipa::path(patch, path = "/v1/bracelets/{serial}", tag = "bracelets",
     params(("serial" = String, Path)), security(("api_key" = [])),
     request_body = BraceletAttributes,
@@ -193,7 +200,9 @@ async fn change(
     Ok(Json(state.platform.people.change_bracelet(&researcher, &serial, change).await?.into()))
 }
 
-/// Removes a bracelet; 409 `bracelet_attached` while a patient wears it.
+/// Removes a bracelet.
+///
+/// While a patient wears it, the answer is 409 `bracelet_attached`. Rows that it has sent are not touched.
 #[utoipa::path(delete, path = "/v1/bracelets/{serial}", tag = "bracelets",
     params(("serial" = String, Path)),
     security(("api_key" = [])),
@@ -209,7 +218,10 @@ async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Puts a bracelet on a patient's wrist; 409 `bracelet_attached` while another wears it.
+/// Puts a bracelet on a patient's wrist.
+///
+/// It has to be registered. While another patient wears it, the answer is 409 `bracelet_attached`. Doing it again
+/// changes nothing.
 #[utoipa::path(put, path = "/v1/patients/{uuid}/bracelets/{serial}", tag = "bracelets",
     params(("uuid" = String, Path), ("serial" = String, Path)),
     security(("api_key" = [])),
@@ -226,6 +238,8 @@ async fn attach(
 }
 
 /// Takes a bracelet off a patient's wrist.
+///
+/// What it has sent stays. A bracelet that the patient does not wear is 404 `bracelet_not_found`.
 #[utoipa::path(delete, path = "/v1/patients/{uuid}/bracelets/{serial}", tag = "bracelets",
     params(("uuid" = String, Path), ("serial" = String, Path)),
     security(("api_key" = [])),

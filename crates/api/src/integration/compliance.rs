@@ -55,7 +55,10 @@ fn key_of(data_type: DataType) -> String {
     format!("raw_data_{}", data_type.declaration().counted_as())
 }
 
-/// Returns the percentage of a day's five-minute slots that have a heart rate; of today, of those that have elapsed.
+/// Returns the percentage of a day for which heart rate has arrived.
+///
+/// The share of the five-minute slots of a local day that have a heart rate, with one decimal; of today, of the slots
+/// that have elapsed. A day without data is 0.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/compliance/{date}", tag = "compliance",
     params(("uuid" = String, Path), ("date" = String, Path, description = "YYYY-MM-DD")),
     security(("api_key" = [])),

@@ -73,7 +73,10 @@ impl From<Device> for DeviceBody {
     }
 }
 
-/// Returns the bracelets of the patient whose data the token opens, newest first.
+/// Returns the bracelets of the patient that the token is for, newest first.
+///
+/// The credential is a token of the Health Cloud in `x-health-token`, and no API key. Bracelets are those that syncs
+/// have named.
 #[utoipa::path(get, path = "/v1/user-devices", tag = "patients", security(("health_token_header" = [])),
     responses((status = 200, body = Vec<DeviceBody>), (status = 401, body = ErrorBody),
     (status = 403, body = ErrorBody)))]

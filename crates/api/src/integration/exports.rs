@@ -121,6 +121,9 @@ async fn create(
 }
 
 /// Begins an export of the type in the path and the types in the body.
+///
+/// The same as without a type in the path, whose type is added to those of the body. Both share the limit of one export
+/// per patient and five minutes (429).
 #[utoipa::path(post, path = "/v1/create-export/{uuid}/{data_type}", tag = "exports",
     params(("uuid" = String, Path), ("data_type" = String, Path, description = "data type, such as `ppg2`")), security(("api_key" = [])),
     request_body = NewExport,
@@ -221,7 +224,11 @@ async fn list(
     Ok(Json(exports.into_iter().map(ListedBody::from).collect()))
 }
 
-/// Returns how far an export is. The link to the archive is made again each time.
+/// Returns how far an export is.
+///
+/// `status` goes from in progress to done or failed; ask again every few seconds. The link to the archive is made again
+/// each time and holds for an hour. Only the account that asked for the export may ask, while it has access to the
+/// patient.
 #[utoipa::path(get, path = "/v1/export/{export_id}", tag = "exports",
     params(("export_id" = String, Path)),
     security(("api_key" = [])),

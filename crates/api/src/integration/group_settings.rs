@@ -91,6 +91,8 @@ fn retention() -> Object {
 }
 
 /// Returns the settings of a study.
+///
+/// Those that were never set have their default. Every member may read them.
 #[utoipa::path(get, path = "/v1/groups/{group_code}/settings", tag = "studies",
     params(("group_code" = String, Path)),
     security(("api_key" = [])),
@@ -104,7 +106,10 @@ async fn read(
     Ok(Json(state.platform.people.group_settings(&researcher, &group_code).await?.into()))
 }
 
-/// Changes settings of a study. They hold from now on: days before keep what was valid then.
+/// Changes settings of a study.
+///
+/// What is not named stays; null brings a default back. Settings hold from now on: days before keep what was valid
+/// then. A shorter `retention` deletes samples for good.
 #[utoipa::path(put, path = "/v1/groups/{group_code}/settings", tag = "studies",
     params(("group_code" = String, Path)), security(("api_key" = [])),
     request_body = StudySettingsChange,

@@ -91,6 +91,8 @@ impl From<Group> for Study {
 }
 
 /// Returns the studies that the caller belongs to.
+///
+/// Oldest first. A key for named studies shows these alone.
 #[utoipa::path(get, path = "/v1/groups", tag = "studies", security(("api_key" = [])),
     responses((status = 200, body = Vec<Study>), (status = 401, body = ErrorBody)))]
 async fn list(State(state): State<ApiState>, ResearcherCall(researcher): ResearcherCall) -> Result<Json<Vec<Study>>> {
@@ -99,6 +101,9 @@ async fn list(State(state): State<ApiState>, ResearcherCall(researcher): Researc
 }
 
 /// Creates a study with the caller as its first member.
+///
+/// The answer is the study with its `code`, by which all other addresses name it. An account that only reads (`hcp`) and a
+/// key for named studies create none (403).
 #[utoipa::path(post, path = "/v1/groups", tag = "studies", security(("api_key" = [])),
     request_body = NewStudy, responses((status = 200, body = Study), (status = 400, body = ErrorBody),
     (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 422, body = ErrorBody)))]
@@ -114,6 +119,8 @@ async fn create(
 }
 
 /// Changes name and description of a study.
+///
+/// What is not named stays; the code cannot be changed. The answer is the study as it then is.
 #[utoipa::path(patch, path = "/v1/groups/{group_code}", tag = "studies",
     params(("group_code" = String, Path)), security(("api_key" = [])),
     request_body = StudyChange,
@@ -131,7 +138,10 @@ async fn change(
     Ok(Json(state.platform.people.change_group(&researcher, &group_code, change).await?.into()))
 }
 
-/// Deletes a study that holds no patient; 409 `group_has_patients` otherwise.
+/// Deletes a study that holds no patient.
+///
+/// A study that holds a patient is kept (409 `group_has_patients`). Memberships end with it, and keys for it act on it
+/// no more.
 #[utoipa::path(delete, path = "/v1/groups/{group_code}", tag = "studies",
     params(("group_code" = String, Path)),
     security(("api_key" = [])),
@@ -147,6 +157,9 @@ async fn delete(
 }
 
 /// Adds a patient of another study of the caller to this one.
+///
+/// The caller has to be a member of both studies. Members of this one see all data of the patient then, also those of
+/// before. Doing it again changes nothing.
 #[utoipa::path(put, path = "/v1/groups/{group_code}/patients/{uuid}", tag = "studies",
     params(("group_code" = String, Path), ("uuid" = String, Path)),
     security(("api_key" = [])),
@@ -162,7 +175,10 @@ async fn attach(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Takes a patient out of a study; 409 `last_group` when no other holds them.
+/// Takes a patient out of a study.
+///
+/// A patient that no other study holds stays (409 `last_group`), since nobody could reach the data any more. Health
+/// tokens for the patient end; an account that still has access asks for another.
 #[utoipa::path(delete, path = "/v1/groups/{group_code}/patients/{uuid}", tag = "studies",
     params(("group_code" = String, Path), ("uuid" = String, Path)),
     security(("api_key" = [])),

@@ -55,6 +55,8 @@ impl From<Member> for HcpBody {
 }
 
 /// Returns the members of a study, longest first.
+///
+/// A role says what the member may do: `hcp` reads, `researcher` and `admin` manage the study as well.
 #[utoipa::path(get, path = "/v1/groups/{group_code}/hcps", tag = "studies",
     params(("group_code" = String, Path)),
     security(("api_key" = [])),
@@ -69,7 +71,10 @@ async fn list(
     Ok(Json(members.into_iter().map(HcpBody::from).collect()))
 }
 
-/// Makes an account a member of a study. One that is a member stays it.
+/// Makes an account a member of a study.
+///
+/// The account has to be there (404 `account_not_found`): nobody is invited. An account that is a member stays it, so
+/// the request may be repeated. From then on the account has access to all patients of the study.
 #[utoipa::path(post, path = "/v1/groups/{group_code}/hcps", tag = "studies",
     params(("group_code" = String, Path)), security(("api_key" = [])),
     request_body = NewMember,
@@ -87,7 +92,10 @@ async fn add(
     Ok(Json(state.platform.people.add_hcp(&researcher, &group_code, &email).await?.into()))
 }
 
-/// Ends a membership; 409 `last_manager` when nobody else in the study could manage it.
+/// Ends a membership.
+///
+/// The last member who can manage the study stays (409 `last_manager`). Tokens by which the account reads on behalf of
+/// patients end; for those that it still has access to it asks for others.
 #[utoipa::path(delete, path = "/v1/groups/{group_code}/hcps/{uuid}", tag = "studies",
     params(("group_code" = String, Path), ("uuid" = String, Path)),
     security(("api_key" = [])),

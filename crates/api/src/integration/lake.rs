@@ -131,7 +131,8 @@ impl From<LakeFile> for LakeFileBody {
 #[utoipa::path(get, path = "/v1/groups/{group_code}/lake", tag = "exports",
     params(("group_code" = String, Path),
         ("since" = Option<String>, Query, pattern = "^[0-9]{1,18}$", description = "`next_since` of an earlier answer"),
-        ("per_page" = Option<i64>, Query, description = "1 to 1000, default 500")),
+        ("per_page" = Option<i64>, Query,
+            description = "files of a page, 1 to 1000; less means 1, and more means 1000; 500 without it")),
     security(("api_key" = [])),
     responses((status = 200, body = LakeBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
         (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]

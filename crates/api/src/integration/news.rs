@@ -225,7 +225,10 @@ body! {
     }
 }
 
-/// The newest NEWS entry of a patient. 404 `no_news_score` when nothing has been scored yet.
+/// Returns the newest NEWS2 entry of a patient.
+///
+/// `value` is null unless all five measurements were good and fresh; `missing` then names those that were not, and why.
+/// Without any entry the answer is 404 `no_news_score`.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/latest-news-score", tag = "patients",
     params(("uuid" = String, Path)),
     security(("api_key" = [])),
@@ -247,6 +250,9 @@ async fn latest(
 }
 
 /// Returns what is set for the NEWS of a patient.
+///
+/// The scale of oxygen saturation, supplemental oxygen and consciousness, as they count now. What was never set has its
+/// default.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/news-settings", tag = "patients",
     params(("uuid" = String, Path)),
     security(("api_key" = [])),
@@ -260,7 +266,10 @@ async fn settings(
     Ok(Json(state.platform.people.news_settings(&researcher, &uuid).await?.into()))
 }
 
-/// Changes what is set for the NEWS of a patient, from now on.
+/// Changes what is set for the NEWS of a patient.
+///
+/// From now on: scores of before stay as they were. What is not named stays, and null brings a default back. Every
+/// member of the study may do this.
 #[utoipa::path(put, path = "/v1/patients/{uuid}/news-settings", tag = "patients",
     params(("uuid" = String, Path)), security(("api_key" = [])),
     request_body = NewsSettings,

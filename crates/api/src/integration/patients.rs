@@ -114,7 +114,11 @@ struct TokenBody {
     token: String,
 }
 
-/// The patients of a study.
+/// Returns the patients of a study.
+///
+/// In the order in which they joined, all in one answer, which is streamed. `fields[]` chooses attributes, and
+/// `with_latest_values=1` adds the newest vital signs and score of each. Attributes that are not set are left out. A
+/// patient whose stored data are damaged has `unreadable: true`.
 #[utoipa::path(get, path = "/v1/groups/{group_code}/patients", tag = "patients",
     params(("group_code" = String, Path), ("fields[]" = Option<Vec<String>>, Query),
     ("with_latest_values" = Option<i64>, Query)),
@@ -143,6 +147,9 @@ async fn list(
 }
 
 /// Adds an anonymous patient to a study.
+///
+/// The answer has the uuid, by which data are asked for, and `code`, the voucher by which the patient chooses a
+/// password (`POST /users/activate`). Nothing is known of the person until then. The request has no body.
 #[utoipa::path(post, path = "/v1/groups/{group_code}/patients", tag = "patients",
     params(("group_code" = String, Path)),
     security(("api_key" = [])),
@@ -157,6 +164,9 @@ async fn enrol(
 }
 
 /// Checks a voucher code.
+///
+/// Answers the state of its patient, before and after the voucher was used. A code that is not known is 404
+/// `voucher_not_found`, also one of a study that the key is not for.
 #[utoipa::path(get, path = "/v1/check-voucher-code/{voucher_code}", tag = "patients",
     params(("voucher_code" = String, Path)),
     security(("api_key" = [])),
@@ -170,6 +180,9 @@ async fn check_voucher(
 }
 
 /// Gives a confirmed patient a new password and ends their tokens.
+///
+/// All tokens of the patient on both clouds end. The new password opens `POST /users/auth/password` alone, where the
+/// patient chooses another. A patient who has not used the voucher has none to reset (409 `patient_not_confirmed`).
 #[utoipa::path(post, path = "/v1/patients/{uuid}/reset-password", tag = "patients",
     params(("uuid" = String, Path)), security(("api_key" = [])),
     request_body = NewPassword,
@@ -186,7 +199,10 @@ async fn reset_password(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// A token of the Health Cloud by which the caller reads a patient's data on their behalf.
+/// Returns a token of the Health Cloud for reading a patient's data on their behalf.
+///
+/// It opens the Health Cloud for reading (`patient.read`) and names the account that asked. It cannot be refreshed, and
+/// ends with the key that it was asked for with, or with the access to the patient.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/health-token", tag = "patients",
     params(("uuid" = String, Path)),
     security(("api_key" = [])),

@@ -43,7 +43,10 @@ body! {
     }
 }
 
-/// Files a patient otherwise.
+/// Changes how a patient is filed.
+///
+/// An external id, a tag and the time zone; what is not named stays, and null takes a value away. The zone counts for
+/// syncs that name none, from now on. Person and body are changed by `PUT .../profile`.
 #[utoipa::path(patch, path = "/v1/patients/{uuid}", tag = "patients",
     params(("uuid" = String, Path)), security(("api_key" = [])),
     request_body = PatientFilingChange,
@@ -110,7 +113,10 @@ async fn erasure(
     Ok(Json(state.platform.people.erasure(&researcher, &uuid).await?.into()))
 }
 
-/// Changes person and body of a patient. Days that follow from their body are computed again.
+/// Changes person and body of a patient.
+///
+/// What is not named stays, and null takes a value away. Days whose figures follow from the body (energy, zones,
+/// distance) are computed again. The answer is the patient after the change.
 #[utoipa::path(put, path = "/v1/patients/{uuid}/profile", tag = "patients",
     params(("uuid" = String, Path)), security(("api_key" = [])),
     request_body = PersonalProfileChange,

@@ -24,7 +24,11 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(of_group)).routes(routes!(of_patient))
 }
 
-/// The daily summaries of all patients of a study, by uuid. Sections without data are empty objects.
+/// Returns the daily summaries of all patients of a study, by uuid.
+///
+/// One local day of each patient, which is streamed while it is read. Sections without data are empty objects;
+/// `include_slots=1` adds slots, `types[]` chooses sections. What a sync brings is there some seconds later. A patient
+/// whose stored data are damaged has `unreadable: true`.
 #[utoipa::path(get, path = "/v1/groups/{group_code}/summaries", tag = "summaries",
     params(("group_code" = String, Path),
         ("date" = String, Query, description = "YYYY-MM-DD"),
@@ -55,7 +59,10 @@ async fn of_group(
     many_days(batches, form, Arrangement::ByPatient).await
 }
 
-/// The daily summary of a patient. Sections without data are empty objects.
+/// Returns the daily summary of a patient.
+///
+/// One local day of the samples. Sections without data are empty objects; `types[]` chooses sections, `include_slots=1`
+/// adds slots and `include_extra=1` figures beyond the specification. What a sync brings is there some seconds later.
 #[utoipa::path(get, path = "/v1/patients/{uuid}/summary/{date}", tag = "summaries",
     params(("uuid" = String, Path), ("date" = String, Path, description = "YYYY-MM-DD"),
         ("include_slots" = Option<i64>, Query, description = "1 to include slots"),

@@ -78,7 +78,9 @@ body! {
     }
 }
 
-/// One's own account.
+/// Returns the account of the session.
+///
+/// Name, e-mail, role and subscription of the account that is signed in.
 #[utoipa::path(get, path = "/account", tag = "portal", security(("portal_cookie" = [])),
     responses((status = 200, body = AccountBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody)))]
 async fn show(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<AccountBody>> {
@@ -86,7 +88,10 @@ async fn show(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> 
     Ok(Json(AccountBody::of(account, state.platform.core.now_ms())))
 }
 
-/// Chooses another password, which ends one's other sessions and all tokens of the account.
+/// Chooses another password for the account of the session.
+///
+/// The present password has to be named. Other sessions and all tokens of the account end; API keys stay. A password
+/// that is easily guessed is 422.
 #[utoipa::path(put, path = "/account/password", tag = "portal", request_body = PortalPasswordChange,
     security(("portal_cookie" = [], "csrf_token" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),

@@ -138,7 +138,9 @@ impl From<NewClient> for NewOauthClient {
     }
 }
 
-/// Returns all OAuth clients, oldest first, also removed ones. For administrators.
+/// Returns all OAuth clients.
+///
+/// Oldest first, also removed ones, without their secrets. For administrators (403).
 #[utoipa::path(get, path = "/clients", tag = "portal", security(("portal_cookie" = [])),
     responses((status = 200, body = Vec<ClientBody>), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody)))]
 async fn list(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<Vec<ClientBody>>> {
@@ -146,7 +148,10 @@ async fn list(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> 
     Ok(Json(clients.into_iter().map(ClientBody::from).collect()))
 }
 
-/// Creates an OAuth client. For administrators.
+/// Creates an OAuth client.
+///
+/// The secret is in this answer alone; a public client has none. Redirect addresses are https, http on the loopback
+/// interface, or of a scheme like `org.example.app`, without a fragment. For administrators (403).
 #[utoipa::path(post, path = "/clients", tag = "portal", request_body = NewClient,
     security(("portal_cookie" = [], "csrf_token" = [])),
     responses((status = 201, body = NewClientBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
@@ -161,7 +166,9 @@ async fn create(
     Ok((StatusCode::CREATED, Json(NewClientBody { client: view.into(), client_secret })))
 }
 
-/// Removes an OAuth client: its tokens and what was consented to it end at once. For administrators.
+/// Removes an OAuth client.
+///
+/// Its tokens, and what patients have consented to, end at once. It stays in the list. For administrators (403).
 #[utoipa::path(delete, path = "/clients/{client_id}", tag = "portal", params(("client_id" = String, Path)),
     security(("portal_cookie" = [], "csrf_token" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),

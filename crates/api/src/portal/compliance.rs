@@ -148,7 +148,10 @@ async fn of_group(
     streamed(batches, frame, PATIENTS_AT_ONCE, write).await
 }
 
-/// Rows of each type that have arrived in each hour of a local day.
+/// Returns how many rows of each type have arrived in each hour of a day.
+///
+/// A local day has 23 to 25 hours. `expected` is the rate of the fullest quarter of an hour of this day and the week before;
+/// 0 for what has not elapsed and for what is measured now and then.
 #[utoipa::path(get, path = "/patients/{uuid}/compliance", tag = "portal", params(("uuid" = String, Path),
         ("date" = String, Query)), security(("portal_cookie" = [])),
     responses((status = 200, body = DayHoursBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),

@@ -107,7 +107,9 @@ impl From<NewKey> for NewApiKey {
     }
 }
 
-/// One's own API keys, oldest first, also those that have ended.
+/// Returns the API keys of the account.
+///
+/// Oldest first, also those that have ended. The keys themselves cannot be read again.
 #[utoipa::path(get, path = "/keys", tag = "portal", security(("portal_cookie" = [])),
     responses((status = 200, body = Vec<KeyBody>), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody)))]
 async fn list(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> Result<Json<Vec<KeyBody>>> {
@@ -116,6 +118,9 @@ async fn list(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> 
 }
 
 /// Creates an API key.
+///
+/// The key is in this answer alone. `groups` limits it to studies that the account is a member of; without it, it
+/// reaches what the account reaches. `expires_at` has to lie ahead.
 #[utoipa::path(post, path = "/keys", tag = "portal", request_body = NewKey,
     security(("portal_cookie" = [], "csrf_token" = [])),
     responses((status = 201, body = NewKeyBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
@@ -130,7 +135,10 @@ async fn create(
     Ok((StatusCode::CREATED, Json(NewKeyBody { key_of: view.into(), key })))
 }
 
-/// Revokes an API key. What was asked for with it ends as well.
+/// Revokes an API key.
+///
+/// Programs that use it are refused from the next request on. Health tokens that were asked for with it end as well.
+/// The key of another account is 404.
 #[utoipa::path(delete, path = "/keys/{id}", tag = "portal", params(("id" = String, Path)),
     security(("portal_cookie" = [], "csrf_token" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),

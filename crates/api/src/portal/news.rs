@@ -88,7 +88,8 @@ impl From<NewsEntry> for NewsHistoryEntry {
 ///
 /// At most 400 days; a later end, such as 9999-12-31, is brought to the longest range.
 #[utoipa::path(get, path = "/patients/{uuid}/news", tag = "portal",
-    params(("uuid" = String, Path), ("from" = i64, Query), ("to" = i64, Query)),
+    params(("uuid" = String, Path), ("from" = i64, Query, minimum = 0, maximum = 8_796_093_022_207_i64),
+        ("to" = i64, Query, minimum = 0)),
     security(("portal_cookie" = [])),
     responses((status = 200, body = NewsHistoryBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]

@@ -6,7 +6,7 @@ use platform::portal::{LONGEST_SERIES_MS, SERIES_RANGE};
 use crate::parameters::{Parameters, both};
 use crate::range_end::AskedRange;
 
-/// Times beyond this are no times of samples, and could not be multiplied.
+/// Times beyond this are no times of samples, and would overflow as microseconds.
 const FURTHEST_MS: i64 = 1 << 43;
 
 /// Returns the range from `from` to `to`, whose end may mean "no end". Invalid with an end that is no time of a sample or

@@ -135,7 +135,8 @@ impl From<Gap> for GapBody {
 /// Values that mean "no value" are left out. At most 400 days; a later end, such as 9999-12-31, is brought to the longest
 /// range.
 #[utoipa::path(get, path = "/patients/{uuid}/series", tag = "portal", params(("uuid" = String, Path),
-        ("from" = i64, Query), ("to" = i64, Query), ("points" = Option<i64>, Query), ("series[]" = Vec<String>, Query)),
+        ("from" = i64, Query, minimum = -8_796_093_022_208_i64, maximum = 8_796_093_022_207_i64),
+        ("to" = i64, Query, minimum = -8_796_093_022_208_i64), ("points" = Option<i64>, Query), ("series[]" = Vec<String>, Query)),
     security(("portal_cookie" = [])),
     responses((status = 200, body = ChartBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]

@@ -104,7 +104,10 @@ async fn open(
     }
 }
 
-/// Returns the session, if it goes on. With `peek=1` asking is no sign that somebody is there.
+/// Returns the session of the cookie.
+///
+/// With the token for the header `X-CSRF-Token`. Asking keeps the session from being locked, except with `peek=1`.
+/// Without a session the answer is 401, with `optional=1` 204.
 #[utoipa::path(get, path = "/session", tag = "portal", params(("peek" = Option<i64>, Query,
         description = "1 to ask without keeping the session from being locked"), ("optional" = Option<i64>, Query,
         description = "1 to be answered 204 and not 401 where there is no session")), security((), ("portal_cookie" = [])),
@@ -123,6 +126,8 @@ async fn show(State(state): State<ApiState>, parameters: Parameters, caller: Res
 }
 
 /// Signs out.
+///
+/// The session ends in the store, and the cookie is taken away.
 #[utoipa::path(delete, path = "/session", tag = "portal", security(("portal_cookie" = [], "csrf_token" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody)))]
 async fn close(State(state): State<ApiState>, OwnCall(caller): OwnCall) -> Result<Response> {

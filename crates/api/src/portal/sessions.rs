@@ -45,7 +45,9 @@ struct OwnSessionBody {
     wall_display: bool,
 }
 
-/// One's own sessions that have not ended, oldest first.
+/// Returns the sessions of the account.
+///
+/// Oldest first, those that have not ended; `current` marks the one that asks.
 #[utoipa::path(get, path = "/sessions", tag = "portal", security(("portal_cookie" = [])),
     responses((status = 200, body = Vec<OwnSessionBody>), (status = 401, body = ErrorBody),
     (status = 403, body = ErrorBody)))]
@@ -62,7 +64,9 @@ async fn list(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> 
     Ok(Json(sessions.collect()))
 }
 
-/// Ends one of one's own sessions.
+/// Ends a session of the account.
+///
+/// The one that asks may end itself. A session of another account is 404.
 #[utoipa::path(delete, path = "/sessions/{id}", tag = "portal", params(("id" = String, Path)),
     security(("portal_cookie" = [], "csrf_token" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),

@@ -69,7 +69,10 @@ body! {
     }
 }
 
-/// Makes a secret for a second factor, which counts once a code of it has been shown.
+/// Makes a secret for a second factor.
+///
+/// It counts once a code of it has been shown (PUT). Until then it may be made again, which ends the one before. An
+/// account that has a second factor gets 409 `totp_is_set`.
 #[utoipa::path(post, path = "/totp", tag = "portal", security(("portal_cookie" = [], "csrf_token" = [])),
     responses((status = 200, body = TotpBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 409, body = ErrorBody)))]
@@ -99,6 +102,9 @@ async fn confirm(
 }
 
 /// Removes the second factor and its recovery codes.
+///
+/// The password is asked for, and no code: somebody who has lost the phone has none. Afterwards sign-ins need the
+/// password alone.
 #[utoipa::path(delete, path = "/totp", tag = "portal", request_body = OwnPassword,
     security(("portal_cookie" = [], "csrf_token" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
@@ -115,6 +121,8 @@ async fn remove(
 }
 
 /// Returns how many recovery codes have not been used.
+///
+/// An account without a second factor is 404.
 #[utoipa::path(get, path = "/totp/recovery-codes", tag = "portal", security(("portal_cookie" = [])),
     responses((status = 200, body = LeftBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody)))]
@@ -122,7 +130,10 @@ async fn left(State(state): State<ApiState>, PortalCall(caller): PortalCall) -> 
     Ok(Json(LeftBody { left: state.platform.identity.recovery_codes_left(&caller).await? }))
 }
 
-/// Makes ten new recovery codes, which cannot be read again. Those of before are good no more.
+/// Makes ten new recovery codes.
+///
+/// They cannot be read again; those of before are good no more. The password is asked for. An account without a second
+/// factor is 404.
 #[utoipa::path(post, path = "/totp/recovery-codes", tag = "portal", request_body = OwnPassword,
     security(("portal_cookie" = [], "csrf_token" = [])),
     responses((status = 200, body = RecoveryCodesBody), (status = 401, body = ErrorBody),

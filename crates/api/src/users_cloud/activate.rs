@@ -34,7 +34,10 @@ body! {
     }
 }
 
-/// Makes the patient of a voucher a confirmed one and logs them in.
+/// Makes the patient of a voucher a confirmed one, and logs them in.
+///
+/// The voucher is the credential, and works once (409 `voucher_used`). The answer is a login. Person and body may be
+/// named at once, as in `PATCH /users/me`. Wrong codes are slowed down as wrong passwords are (429).
 #[utoipa::path(post, path = "/activate", tag = "logins", request_body = Activation,
     responses((status = 200, body = UsersLoginBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),
     (status = 422, body = ErrorBody), (status = 429, body = ErrorBody)))]

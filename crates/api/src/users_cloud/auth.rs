@@ -44,6 +44,8 @@ async fn refresh(
 }
 
 /// Does the same as GET.
+///
+/// Answers what GET answers, in the same form. The token comes in `Authorization`, and a body is not read.
 #[utoipa::path(post, path = "/auth/refresh", tag = "logins",
     security(("users_token" = [])),
     responses((status = 200, body = RefreshBody, headers(("Authorization" = String, description = "Bearer and the new token"))),

@@ -64,7 +64,9 @@ async fn list(State(state): State<ApiState>, UsersCall(caller): UsersCall) -> Re
     Ok(Json(given.into_iter().map(ConsentBody::from).collect()))
 }
 
-/// Withdraws a consent: the application's tokens end at once.
+/// Withdraws a consent.
+///
+/// The tokens of the application end at once; it has to ask again.
 #[utoipa::path(delete, path = "/auth/consents/{id}", tag = "oauth", params(("id" = String, Path)),
     security(("users_token" = [])),
     responses((status = 204), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]

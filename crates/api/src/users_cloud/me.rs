@@ -20,7 +20,10 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(read, change, erase))
 }
 
-/// Returns the caller, as a login returns them, and a patient's time zone.
+/// Returns the caller.
+///
+/// As a login returns them, and a patient's time zone as well. A token of a password that staff chose is refused (403
+/// `password_change_required`).
 #[utoipa::path(get, path = "/me", tag = "users",
     security(("users_token" = [])),
     responses((status = 200, body = UserBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]

@@ -28,6 +28,8 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
 }
 
 /// Returns the public keys of the Users Cloud.
+///
+/// A JSON Web Key Set (RFC 7517) of Ed25519 keys, by which others check tokens of logins. No credential is needed.
 #[utoipa::path(get, path = "/.well-known/jwks.json", tag = "keys", responses((status = 200, body = JsonWebKeys)))]
 async fn keys(State(state): State<ApiState>) -> Result<Json<JsonWebKeys>> {
     public_keys(&state.platform, Cloud::Users).await

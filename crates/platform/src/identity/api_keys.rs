@@ -1,4 +1,4 @@
-//! From an API key to the account that holds it.
+//! Looks up the account that holds an API key.
 
 use std::sync::PoisonError;
 
@@ -10,10 +10,10 @@ use crate::core::access::{Entrance, Researcher};
 use crate::core::error::{PlatformError, Result};
 use crate::identity::Identity;
 
-/// Uses of a key within this time are noted once.
+/// Uses of a key within this time are written once.
 const NOTE_USE_EVERY_MS: i64 = 60_000;
 
-/// Reason why nobody is taken to hold an API key.
+/// Reason why an API key is refused.
 #[derive(Clone, Copy)]
 enum Refusal {
     Unknown,
@@ -23,7 +23,7 @@ enum Refusal {
 }
 
 impl Refusal {
-    /// Returns what the caller is answered. The reasons are distinguished only for those who have shown a whole key.
+    /// Returns the message for the caller. Only those who have shown a whole key see which reason it is.
     fn message(self) -> &'static str {
         match self {
             Refusal::Unknown => "the API key is not valid",
@@ -52,8 +52,8 @@ impl Identity {
         found.map_err(|(refusal, _)| PlatformError::Unauthenticated(refusal.message()))
     }
 
-    /// The same for a call from an address, of which the security log takes note where it is refused: it may be a guess, or
-    /// the use of a stolen key.
+    /// Does the same for a call from an address. The security log takes note of a refusal, which may be a guess or the use of
+    /// a stolen key.
     pub async fn researcher_from(&self, api_key: &str, address: String) -> Result<Researcher> {
         let (refusal, key_id) = match self.holder_of(api_key).await? {
             Ok(researcher) => return Ok(researcher),
@@ -97,7 +97,7 @@ impl Identity {
         }))
     }
 
-    /// Notes the use of a key, off the way of the request and at most once a minute.
+    /// Notes the use of a key, in the background and at most once a minute.
     fn note_use(&self, key_id: &ApiKeyId, last_used_ms: Option<i64>, now_ms: i64) {
         let is_recent = |last_ms: i64| now_ms - last_ms < NOTE_USE_EVERY_MS;
         if last_used_ms.is_some_and(is_recent) {
@@ -119,7 +119,7 @@ impl Identity {
     }
 }
 
-/// Returns what an API key is looked up by.
+/// Returns the hash by which an API key is looked up.
 pub(crate) fn hash_api_key(api_key: &str) -> Vec<u8> {
     Sha256::digest(api_key).to_vec()
 }

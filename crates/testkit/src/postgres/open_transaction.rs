@@ -1,10 +1,10 @@
-//! A transaction of another program that stays open, as of an administrator who went to lunch.
+//! A transaction that another program leaves open, such as an administrator in psql.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// What is said when a statement has been carried out.
+/// Line that psql prints after the statement.
 const DONE: &str = "the statement is done";
 
 /// An open transaction. It is rolled back when this is dropped.
@@ -14,7 +14,7 @@ pub struct OpenTransaction {
 }
 
 impl OpenTransaction {
-    /// Carries a statement out in a new transaction; returns when that has been done.
+    /// Executes a statement in a new transaction; returns when it is done.
     pub(super) fn begin(programs: &Path, url: &str, statement: &str) -> Self {
         let psql = Command::new(programs.join("psql"))
             .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", url])

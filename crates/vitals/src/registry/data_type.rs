@@ -86,6 +86,11 @@ impl DataType {
         self.declaration().columns
     }
 
+    /// Returns the position of a column that there is, where the program is compiled.
+    pub(crate) const fn position(self, name: &str) -> usize {
+        position(self.columns(), name)
+    }
+
     /// Returns the position of a column, by name.
     pub fn column_index(self, name: &str) -> Option<usize> {
         self.columns().iter().position(|column| column.name == name)

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::bounds::{KILOCALORIES, METRES, MINUTES, STEPS, column};
 use super::described::{Shape, Shaped, TextForm, described};
 use super::rounding::{hundredths, tenths};
 use super::slots::StepSlot;
@@ -9,6 +10,7 @@ use super::source::DaySource;
 use super::units::{Kilocalories, Metres, MetresPerSecond, Percent};
 use crate::activity::{ActivityRow, Body, calories_kcal, distance_m, goal_percent, move_every_hour};
 use crate::cells::{ActivityCell, Place, Sum};
+use crate::registry::DataType;
 use crate::zone::LocalDay;
 
 described! {
@@ -17,27 +19,27 @@ described! {
         /// Local day.
         pub date: LocalDay = "2025-11-20",
         /// Steps; null when neither a row nor acceleration gives any number of them.
-        pub total_steps: Option<u64> = 8412,
+        pub total_steps: Option<u64> = 8412 "steps" within STEPS,
         /// Share of the goal, at most 100; null without steps or with a goal of 0.
         pub daily_percent: Option<Percent> = 84.1 in 0 to 100,
         /// Distance; null when neither speed nor steps with a height are known.
-        pub distance: Option<Metres> = 6213.75,
+        pub distance: Option<Metres> = 6213.75 within METRES,
         /// Energy; null when neither energy nor birthday, height and weight are known.
-        pub calories: Option<Kilocalories> = 2140.5,
+        pub calories: Option<Kilocalories> = 2140.5 within KILOCALORIES,
         /// Workouts: 0, nothing feeds them yet.
-        pub workouts: u32 = 0,
+        pub workouts: u32 = 0 "count",
         /// Minutes with at least 60 steps or half of the highest heart rate.
-        pub active_minutes: u32 = 64,
+        pub active_minutes: u32 = 64 "min" within MINUTES,
         /// Hours from 8 to 20 o'clock with at least 50 steps (**ours**).
-        pub move_every_hour: u32 = 9 in 0 to 12,
+        pub move_every_hour: u32 = 9 "h" in 0 to 12,
         /// Glasses of water: 0, nothing feeds them yet.
-        pub total_glasses: u32 = 0,
+        pub total_glasses: u32 = 0 "count",
         /// Mean of the rows; null when none has it.
-        pub avg_gait_asymmetry: Option<Percent> = 2.31,
+        pub avg_gait_asymmetry: Option<Percent> = 2.31 within column(DataType::Activity, "gait_asymmetry"),
         /// Mean of the rows; null when none has it.
-        pub avg_gait_speed: Option<MetresPerSecond> = 1.21,
+        pub avg_gait_speed: Option<MetresPerSecond> = 1.21 within column(DataType::Activity, "gait_speed"),
         /// Mean of the rows; null when none has it.
-        pub avg_gait_var: Option<Percent> = 3.4,
+        pub avg_gait_var: Option<Percent> = 3.4 within column(DataType::Activity, "gait_var"),
     }
     optional {
         /// Where no activity row of the day has steps and they were found elsewhere (**ours**); else left out.

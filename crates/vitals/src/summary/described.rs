@@ -36,14 +36,14 @@ pub struct FieldDescription {
 /// What the values of a field are.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
-    /// A number; the unit is empty for counts, scores and factors.
+    /// A number; the unit is empty for scores and factors, and for those whose field names its own.
     Number {
         /// Unit.
         unit: &'static str,
         /// Whether it has no fraction.
         is_whole: bool,
-        /// What no value is below, whatever field it is in.
-        lowest: Option<f64>,
+        /// Lowest and highest value, where they are those of the type.
+        range: Option<(f64, f64)>,
     },
     /// True or false.
     Flag,
@@ -102,11 +102,11 @@ macro_rules! shapes {
 }
 
 shapes! {
-    f64: Shape::Number { unit: "", is_whole: false, lowest: None };
-    i64: Shape::Number { unit: "", is_whole: true, lowest: None };
-    u8: Shape::Number { unit: "", is_whole: true, lowest: Some(0.0) };
-    u32: Shape::Number { unit: "", is_whole: true, lowest: Some(0.0) };
-    u64: Shape::Number { unit: "", is_whole: true, lowest: Some(0.0) };
+    f64: Shape::Number { unit: "", is_whole: false, range: None };
+    i64: Shape::Number { unit: "", is_whole: true, range: None };
+    u8: Shape::Number { unit: "", is_whole: true, range: Some((0.0, u8::MAX as f64)) };
+    u32: Shape::Number { unit: "", is_whole: true, range: Some((0.0, u32::MAX as f64)) };
+    u64: Shape::Number { unit: "", is_whole: true, range: None };
     bool: Shape::Flag;
     LocalDay: Shape::Text(TextForm::Date);
     TimeOfDay: Shape::Text(TextForm::TimeOfDay);
@@ -115,7 +115,8 @@ shapes! {
 
 /// Declares a section, a slot or a part of one, with its description.
 ///
-/// Each field has a line of documentation, its type, a usual value and, where it is bounded, its range. Fields of the second
+/// Each field has a line of documentation, its type, a usual value, its unit where its type has none, and its range where its
+/// type has none: as two numbers (`in`) or as bounds that follow from others (`within`). Fields of the second
 /// list are left out where they would be empty; without a usual value they are made of fields themselves.
 macro_rules! described {
     (
@@ -123,7 +124,7 @@ macro_rules! described {
         pub struct $name:ident {
             $(
                 #[doc = $said:literal] $(#[$attribute:meta])*
-                pub $field:ident: $kind:ty = $example:literal $(in $low:literal to $high:literal)?,
+                pub $field:ident: $kind:ty = $example:literal $($unit:literal)? $(in $low:literal to $high:literal)? $(within $bounds:expr)?,
             )*
         }
         $(
@@ -155,7 +156,7 @@ macro_rules! described {
         impl $crate::summary::described::Described for $name {
             const DESCRIPTION: $crate::summary::described::Description = {
                 #[allow(unused_imports, reason = "not every type has a bounded field")]
-                use $crate::summary::described::{Description, FieldDescription, Shaped, range};
+                use $crate::summary::described::{Description, FieldDescription, Shaped, range, with_unit};
                 Description {
                     name: stringify!($name),
                     meaning: concat!($meaning $(, $more)*),
@@ -163,10 +164,10 @@ macro_rules! described {
                         $(FieldDescription {
                             name: stringify!($field),
                             meaning: $said,
-                            shape: <$kind as Shaped>::SHAPE,
+                            shape: with_unit(<$kind as Shaped>::SHAPE, concat!($($unit)?)),
                             is_nullable: <$kind as Shaped>::IS_NULLABLE,
                             is_optional: false,
-                            range: range(&[$($low as f64, $high as f64)?]),
+                            range: range(<$kind as Shaped>::SHAPE, &[$(($low as f64, $high as f64))? $($bounds)?]),
                             example: Some(stringify!($example)),
                         },)*
                         $($(FieldDescription {
@@ -192,18 +193,19 @@ macro_rules! described {
 
 pub(super) use described;
 
-/// Returns the range of two bounds, none without them.
-pub(super) const fn range(bounds: &[f64]) -> Option<(f64, f64)> {
-    match bounds {
-        [low, high] => Some((*low, *high)),
+/// Returns the range that a field names, else that of its type; none of what is no number.
+pub(super) const fn range(shape: Shape, named: &[(f64, f64)]) -> Option<(f64, f64)> {
+    match (named, shape) {
+        ([range], _) => Some(*range),
+        (_, Shape::Number { range, .. }) => range,
         _ => None,
     }
 }
 
-/// Returns the lowest value, none without one.
-pub(super) const fn lowest(bound: &[f64]) -> Option<f64> {
-    match bound {
-        [lowest] => Some(*lowest),
-        _ => None,
+/// Returns a shape with the unit that a field names, if it names one.
+pub(super) const fn with_unit(shape: Shape, named: &'static str) -> Shape {
+    match shape {
+        Shape::Number { is_whole, range, .. } if !named.is_empty() => Shape::Number { unit: named, is_whole, range },
+        other => other,
     }
 }

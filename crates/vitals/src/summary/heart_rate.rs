@@ -1,5 +1,6 @@
 //! The section `heart_rate`.
 
+use super::bounds::{SECONDS, column};
 use super::described::described;
 use super::rounding::{hundredths, mean, percent};
 use super::slots::HeartRateSlot;
@@ -7,6 +8,7 @@ use super::source::DaySource;
 use super::units::{BeatsPerMinute, Percent, Seconds};
 use super::waveform::WaveformQuality;
 use crate::cells::{ActivityCell, WINDOW_MS, ZONES};
+use crate::registry::DataType;
 use crate::zone::LocalDay;
 
 /// Windows of the resting rate: 30 minutes.
@@ -20,27 +22,27 @@ described! {
         /// Local day.
         pub date: LocalDay = "2025-11-20",
         /// Mean over the valid five-minute slots; null without one.
-        pub avg_daily_heart_rate: Option<BeatsPerMinute> = 68.42 in 0 to 255,
-        /// Highest valid row, an integer of beats per minute; null without one.
-        pub max_daily_heart_rate: Option<u32> = 142 in 0 to 255,
+        pub avg_daily_heart_rate: Option<BeatsPerMinute> = 68.42 within column(DataType::Activity, "bpm"),
+        /// Highest valid row; null without one.
+        pub max_daily_heart_rate: Option<u32> = 142 "/min" within column(DataType::Activity, "bpm"),
         /// Lowest mean of thirty minutes without steps; null under four hours of wear or without such minutes.
-        pub rest_daily_heart_rate: Option<BeatsPerMinute> = 54.1 in 0 to 255,
+        pub rest_daily_heart_rate: Option<BeatsPerMinute> = 54.1 within column(DataType::Activity, "bpm"),
         /// Share of the day's five-minute slots with a valid heart rate, at most 100.
         pub daily_percent: Percent = 93.1 in 0 to 100,
         /// Time in all zones: their sum. The times are null without a birthday.
-        pub all_time: Option<Seconds> = 86400,
+        pub all_time: Option<Seconds> = 80400 within SECONDS,
         /// Time at 90 % of the highest heart rate and above.
-        pub max_time: Option<Seconds> = 60,
+        pub max_time: Option<Seconds> = 60 within SECONDS,
         /// Time at 80 to 90 %.
-        pub performance_time: Option<Seconds> = 540,
+        pub performance_time: Option<Seconds> = 540 within SECONDS,
         /// Time at 70 to 80 %.
-        pub endurance_time: Option<Seconds> = 1800,
+        pub endurance_time: Option<Seconds> = 1800 within SECONDS,
         /// Time at 60 to 70 %.
-        pub fat_burn_time: Option<Seconds> = 4200,
+        pub fat_burn_time: Option<Seconds> = 4200 within SECONDS,
         /// Time at 50 to 60 %.
-        pub warm_up_time: Option<Seconds> = 9600,
+        pub warm_up_time: Option<Seconds> = 9600 within SECONDS,
         /// Time below 50 %.
-        pub rest_time: Option<Seconds> = 70200,
+        pub rest_time: Option<Seconds> = 64200 within SECONDS,
     }
     optional {
         /// What raw waveforms say of it (**ours**); left out where none were sent.

@@ -6,6 +6,7 @@
 
 mod activity;
 mod body;
+mod bounds;
 mod daily;
 pub mod described;
 mod digits;
@@ -44,6 +45,8 @@ pub use temperature::TemperatureSection;
 pub use vital::{RespirationRateSection, Spo2Section};
 pub use waveform::{WaveformCheck, WaveformQuality};
 
+#[cfg(test)]
+mod example_tests;
 #[cfg(test)]
 mod reference_tests;
 #[cfg(test)]

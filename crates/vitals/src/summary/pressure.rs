@@ -1,5 +1,6 @@
 //! The section `non_invasive_blood_pressure`.
 
+use super::bounds::column;
 use super::described::described;
 use super::night::Nights;
 use super::rounding::mean;
@@ -7,6 +8,7 @@ use super::slots::PressureSlot;
 use super::source::DaySource;
 use super::units::MmHg;
 use crate::cells::{ActivityCell, DayCells};
+use crate::registry::DataType;
 use crate::zone::LocalDay;
 
 described! {
@@ -15,17 +17,17 @@ described! {
         /// Local day.
         pub date: LocalDay = "2025-11-20",
         /// All slots; null without a systolic value.
-        pub daily_average_systolic_pressure: Option<MmHg> = 118.4,
+        pub daily_average_systolic_pressure: Option<MmHg> = 118.4 within column(DataType::Activity, "nibp_systolic_combine"),
         /// All slots; null without a diastolic value.
-        pub daily_average_diastolic_pressure: Option<MmHg> = 76.25,
+        pub daily_average_diastolic_pressure: Option<MmHg> = 76.25 within column(DataType::Activity, "nibp_diastolic_combine"),
         /// Asleep; null when the sleep of the day is not known or has no value.
-        pub sleeping_average_systolic_pressure: Option<MmHg> = 109.5,
+        pub sleeping_average_systolic_pressure: Option<MmHg> = 109.5 within column(DataType::Activity, "nibp_systolic_combine"),
         /// Asleep; null when the sleep of the day is not known or has no value.
-        pub sleeping_average_diastolic_pressure: Option<MmHg> = 68.75,
+        pub sleeping_average_diastolic_pressure: Option<MmHg> = 68.75 within column(DataType::Activity, "nibp_diastolic_combine"),
         /// Awake; null when the sleep of the day is not known or no value lies outside it.
-        pub awaken_average_systolic_pressure: Option<MmHg> = 122.1,
+        pub awaken_average_systolic_pressure: Option<MmHg> = 122.1 within column(DataType::Activity, "nibp_systolic_combine"),
         /// Awake; null when the sleep of the day is not known or no value lies outside it.
-        pub awaken_average_diastolic_pressure: Option<MmHg> = 79.3,
+        pub awaken_average_diastolic_pressure: Option<MmHg> = 79.3 within column(DataType::Activity, "nibp_diastolic_combine"),
     }
     optional {
         /// Slots of thirty minutes, where an answer has them; never in what is stored.

@@ -1,8 +1,10 @@
 //! The section `recovery`.
 
+use super::bounds::{RATE_CHANGE, RMSSD_CHANGE, RMSSD_FACTOR, TEMPERATURE_CHANGE, column};
 use super::described::described;
 use super::rounding::{hundredths, thousandths};
 use super::units::{BeatsPerMinute, Celsius, CelsiusDifference, Milliseconds, Percent};
+use crate::registry::DataType;
 use crate::zone::LocalDay;
 
 described! {
@@ -11,37 +13,37 @@ described! {
         /// Local day.
         pub date: LocalDay = "2025-11-20",
         /// Weighted scores times both factors, 0–100.
-        pub value: u8 = 74 in 0 to 100,
+        pub value: u8 = 81 in 0 to 100,
         /// Mean RMSSD over the 60 days before.
-        pub avg_rmssd_past_60_days: Milliseconds = 40.112,
+        pub avg_rmssd_past_60_days: Milliseconds = 40.112 within column(DataType::HeartRateVariability, "rmssd"),
         /// RMSSD today.
-        pub avg_rmssd_today: Milliseconds = 42.318,
+        pub avg_rmssd_today: Milliseconds = 42.318 within column(DataType::HeartRateVariability, "rmssd"),
         /// Resting heart rate today.
-        pub resting_bpm_today: BeatsPerMinute = 54.1,
+        pub resting_bpm_today: BeatsPerMinute = 54.1 within column(DataType::Activity, "bpm"),
         /// Mean resting heart rate over the 60 days before.
-        pub resting_bpm_past_60_days: BeatsPerMinute = 55.3,
-        /// See [`age_gender_factor`](crate::recovery::age_gender_factor).
+        pub resting_bpm_past_60_days: BeatsPerMinute = 55.3 within column(DataType::Activity, "bpm"),
+        /// 1 up to 40 years (women 45), falling by 0.1 % a year to 0.95; 1 without age or sex.
         pub age_gender_factor: f64 = 1 in 0.95 to 1,
         /// Today's resting rate against the 60 days.
-        pub resting_bpm_delta: Option<Percent> = -2.17,
+        pub resting_bpm_delta: Option<Percent> = -2.17 within RATE_CHANGE,
         /// Score of the resting rate; lower is better.
         pub recovery_rhr_score: Option<f64> = 78.2 in 0 to 100,
         /// Today's RMSSD against the 60 days.
-        pub avg_hrv_delta: Option<Percent> = 5.5,
+        pub avg_hrv_delta: Option<Percent> = 5.5 within RMSSD_CHANGE,
         /// Today's RMSSD over its 60-day mean.
-        pub avg_hrv_delta_factor: Option<f64> = 1.055,
+        pub avg_hrv_delta_factor: Option<f64> = 1.055 within RMSSD_FACTOR,
         /// Score of the RMSSD; higher is better.
         pub recovery_hrv_score: Option<f64> = 76.9 in 0 to 100,
         /// Today's skin temperature minus the mean of 7 days.
-        pub temperature_deviation: Option<CelsiusDifference> = 0.12,
+        pub temperature_deviation: Option<CelsiusDifference> = 0.12 within TEMPERATURE_CHANGE,
         /// 1 within ±0.5 °C, falling to 0.7 at ±1.5 °C.
         pub temperature_deviation_factor: Option<f64> = 1 in 0.7 to 1,
         /// Skin temperature today.
-        pub avg_temperature_today: Option<Celsius> = 33.41,
+        pub avg_temperature_today: Option<Celsius> = 33.41 within column(DataType::Temperature, "temp_sk1"),
         /// Mean skin temperature over the 7 days before.
-        pub avg_temperature_past_7_days: Option<Celsius> = 33.29,
+        pub avg_temperature_past_7_days: Option<Celsius> = 33.29 within column(DataType::Temperature, "temp_sk1"),
         /// Mean RMSSD over the 7 days before.
-        pub avg_rmssd_past_7_days: Option<Milliseconds> = 41.2,
+        pub avg_rmssd_past_7_days: Option<Milliseconds> = 41.2 within column(DataType::HeartRateVariability, "rmssd"),
         /// Score of the night, 0–100.
         pub sleep_score: Option<f64> = 88.5 in 0 to 100,
     }

@@ -1,11 +1,13 @@
 //! The sections `sleep` and `service_sleep`.
 
+use super::bounds::{NIGHT_SECONDS, column};
 use super::described::described;
 use super::facts::{FactsByDay, Kind, consistency_on};
 use super::local_time::OffsetTime;
 use super::night::Night;
 use super::rounding::{percent, tenths};
 use super::units::{BeatsPerMinute, Percent, Seconds};
+use crate::registry::DataType;
 use crate::sleep::{performance, tranquility};
 use crate::zone::LocalDay;
 
@@ -18,29 +20,29 @@ described! {
         /// Local day.
         pub date: LocalDay = "2025-11-20",
         /// Mean over the valid five-minute slots between onset and offset; null without one.
-        pub heart_rate: Option<BeatsPerMinute> = 56.2 in 0 to 255,
+        pub heart_rate: Option<BeatsPerMinute> = 56.2 within column(DataType::Activity, "bpm"),
         /// Mean quality of their rows, 0 to 4; null where none is given.
-        pub heart_rate_quality: Option<f64> = 3 in 0 to 4,
+        pub heart_rate_quality: Option<f64> = 3 within column(DataType::Activity, "bpm_q"),
         /// From the start of the session to the first epoch asleep.
-        pub time_to_sleep: Seconds = 840,
+        pub time_to_sleep: Seconds = 840 within NIGHT_SECONDS,
         /// From the last epoch asleep to the end of the session.
-        pub time_to_wake_up: Seconds = 300,
+        pub time_to_wake_up: Seconds = 300 within NIGHT_SECONDS,
         /// Start of the session.
         pub start_session_original_ph: OffsetTime = "2025-11-19T22:48:00+01:00",
         /// End of the session.
         pub stop_session_original_ph: OffsetTime = "2025-11-20T06:57:00+01:00",
         /// Asleep: rem + light + deep.
-        pub sleep_duration: Seconds = 26700,
+        pub sleep_duration: Seconds = 26700 within NIGHT_SECONDS,
         /// Share of eight hours slept in the sleep day, naps included, at most 100 (**ours**).
         pub daily_percent: Percent = 92.7 in 0 to 100,
         /// Awake, from start to end.
-        pub awake_time: Seconds = 2640,
+        pub awake_time: Seconds = 2640 within NIGHT_SECONDS,
         /// REM; null where only sleep and wake are known.
-        pub rem_time: Option<Seconds> = 5400,
+        pub rem_time: Option<Seconds> = 5400 within NIGHT_SECONDS,
         /// Light; null where only sleep and wake are known.
-        pub light_time: Option<Seconds> = 15000,
+        pub light_time: Option<Seconds> = 15000 within NIGHT_SECONDS,
         /// Deep; null where only sleep and wake are known.
-        pub deep_time: Option<Seconds> = 6300,
+        pub deep_time: Option<Seconds> = 6300 within NIGHT_SECONDS,
         /// Share of eight hours slept in the session, at most 100.
         pub performance: Percent = 92.7 in 0 to 100,
         /// 0 to 100, from wake after onset and awakenings (**ours**).

@@ -2,20 +2,22 @@
 
 use serde::Serializer;
 
+use super::bounds::{STEPS_OF_A_SLOT, column};
 use super::described::described;
 use super::local_time::TimeOfDay;
 use super::units::{BeatsPerMinute, BreathsPerMinute, Celsius, EpochMs, MmHg, Percent};
+use crate::registry::DataType;
 
 described! {
     /// Steps in a slot.
     #[derive(Copy)]
     pub struct StepSlot {
-        /// Start.
+        /// Start, Unix epoch ms.
         pub timestamp: EpochMs = 1763600100000,
         /// What the local clock showed at the start.
         pub date: TimeOfDay = "01:55",
         /// Steps; null when no row of the slot has any number of them.
-        pub step_count: Option<u64> = 112,
+        pub step_count: Option<u64> = 112 "steps" within STEPS_OF_A_SLOT,
     }
 }
 
@@ -29,15 +31,15 @@ described! {
         pub is_charging: bool = false,
         /// Whether the battery was at 15 % or less in most of the rows that report it.
         pub is_low_battery: bool = false,
-        /// Start.
+        /// Start, Unix epoch ms.
         pub timestamp: EpochMs = 1763600100000,
         /// What the local clock showed at the start.
         pub date: TimeOfDay = "01:55",
         /// Mean of the valid rows; null without one.
         #[serde(serialize_with = "shortest")]
-        pub bpm: Option<BeatsPerMinute> = 61.4 in 0 to 255,
+        pub bpm: Option<BeatsPerMinute> = 61.4 within column(DataType::Activity, "bpm"),
         /// Mean quality of these rows, 0 to 4; null where none is given.
-        pub bpm_q: Option<u64> = 3 in 0 to 4,
+        pub bpm_q: Option<u64> = 3 within column(DataType::Activity, "bpm_q"),
     }
 }
 
@@ -51,15 +53,15 @@ described! {
         pub is_charging: bool = false,
         /// Whether the battery was at 15 % or less in most of the rows that report it.
         pub is_low_battery: bool = false,
-        /// Start.
+        /// Start, Unix epoch ms.
         pub timestamp: EpochMs = 1763600100000,
         /// What the local clock showed at the start.
         pub date: TimeOfDay = "01:55",
         /// Mean of the valid rows; null without one.
         #[serde(serialize_with = "shortest")]
-        pub respiration_rate: Option<BreathsPerMinute> = 14.2,
+        pub respiration_rate: Option<BreathsPerMinute> = 14.2 within column(DataType::Activity, "respiration_rate"),
         /// Mean quality of these rows, 0 to 4; null where none is given.
-        pub quality: Option<u64> = 3 in 0 to 4,
+        pub quality: Option<u64> = 3 within column(DataType::Activity, "resp_q"),
     }
 }
 
@@ -73,15 +75,15 @@ described! {
         pub is_charging: bool = false,
         /// Whether the battery was at 15 % or less in most of the rows that report it.
         pub is_low_battery: bool = false,
-        /// Start.
+        /// Start, Unix epoch ms.
         pub timestamp: EpochMs = 1763600100000,
         /// What the local clock showed at the start.
         pub date: TimeOfDay = "01:55",
         /// Mean of the valid rows; null without one.
         #[serde(serialize_with = "shortest")]
-        pub spo2: Option<Percent> = 97 in 0 to 100,
+        pub spo2: Option<Percent> = 97 within column(DataType::Activity, "spo2"),
         /// Mean quality of these rows, 0 to 4; null where none is given.
-        pub spo2_q: Option<u64> = 3 in 0 to 4,
+        pub spo2_q: Option<u64> = 3 within column(DataType::Activity, "spo2_q"),
     }
 }
 
@@ -95,16 +97,16 @@ described! {
         pub is_charging: bool = false,
         /// Whether the battery was at 15 % or less in most of the rows that report it.
         pub is_low_battery: bool = false,
-        /// Start.
+        /// Start, Unix epoch ms.
         pub timestamp: EpochMs = 1763600100000,
         /// What the local clock showed at the start.
         pub date: TimeOfDay = "01:55",
         /// Mean of sensor 1; null without a value or off the wrist.
         #[serde(serialize_with = "shortest")]
-        pub temp_sk1: Option<Celsius> = 33.41,
+        pub temp_sk1: Option<Celsius> = 33.41 within column(DataType::Temperature, "temp_sk1"),
         /// Mean of sensor 2; null without a value or off the wrist.
         #[serde(serialize_with = "shortest")]
-        pub temp_sk2: Option<Celsius> = 33.18,
+        pub temp_sk2: Option<Celsius> = 33.18 within column(DataType::Temperature, "temp_sk2"),
     }
 }
 
@@ -114,13 +116,13 @@ described! {
     pub struct PressureSlot {
         /// Mean; null when no row of the slot has a systolic value.
         #[serde(serialize_with = "shortest")]
-        pub systolic_pressure_combine: Option<MmHg> = 118.5,
+        pub systolic_pressure_combine: Option<MmHg> = 118.5 within column(DataType::Activity, "nibp_systolic_combine"),
         /// Mean; null when no row of the slot has a diastolic value.
         #[serde(serialize_with = "shortest")]
-        pub diastolic_pressure_combine: Option<MmHg> = 76,
-        /// Start.
+        pub diastolic_pressure_combine: Option<MmHg> = 76 within column(DataType::Activity, "nibp_diastolic_combine"),
+        /// Start, Unix epoch ms.
         pub start_timestamp: EpochMs = 1763598600000,
-        /// End.
+        /// End, Unix epoch ms.
         pub end_timestamp: EpochMs = 1763600400000,
         /// What the local clock showed at the start.
         pub start_date: TimeOfDay = "01:30",

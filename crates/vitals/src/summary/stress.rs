@@ -1,10 +1,12 @@
 //! The sections `stress` and `stress_continuous`: averages of heart-rate variability over a day.
 
+use super::bounds::{POWER, STRESS_INDEX, column};
 use super::described::described;
 use super::rounding::thousandths;
 use super::source::DaySource;
 use super::units::{Milliseconds, Percent, SquareMilliseconds};
 use crate::cells::{Day, MEASURES, Measures, Sum};
+use crate::registry::DataType;
 use crate::zone::LocalDay;
 
 /// Place of the RMSSD among the measures.
@@ -16,36 +18,36 @@ described! {
     pub struct StressSection {
         /// Local day.
         pub date: LocalDay = "2025-11-20",
-        /// Stress index, %/s².
-        pub avg_si: Option<f64> = 92.416,
-        /// Normalised stress index, %^½/s.
-        pub avg_si_n: Option<f64> = 9.613,
+        /// Stress index.
+        pub avg_si: Option<f64> = 92.416 "%/s²" within STRESS_INDEX,
+        /// Normalised stress index.
+        pub avg_si_n: Option<f64> = 9.613 "%^½/s" within column(DataType::HeartRateVariability, "si_n"),
         /// Mean interval.
-        pub avg_mrr: Option<Milliseconds> = 882.104,
+        pub avg_mrr: Option<Milliseconds> = 882.104 within column(DataType::HeartRateVariability, "mrr"),
         /// Standard deviation of the intervals.
-        pub avg_sdnn: Option<Milliseconds> = 61.25,
+        pub avg_sdnn: Option<Milliseconds> = 61.25 within column(DataType::HeartRateVariability, "sdnn"),
         /// Root mean square of successive differences.
-        pub avg_rmssd: Option<Milliseconds> = 42.318,
+        pub avg_rmssd: Option<Milliseconds> = 42.318 within column(DataType::HeartRateVariability, "rmssd"),
         /// Share of successive differences above 50 ms.
-        pub avg_pnn50: Option<Percent> = 18.4 in 0 to 100,
+        pub avg_pnn50: Option<Percent> = 18.4 within column(DataType::HeartRateVariability, "pnn50"),
         /// Power from 0.003 to 0.04 Hz.
-        pub avg_vlf: Option<SquareMilliseconds> = 812.5,
+        pub avg_vlf: Option<SquareMilliseconds> = 812.5 within POWER,
         /// Its share of the three bands.
-        pub avg_vlf_percent: Option<Percent> = 34.1 in 0 to 100,
+        pub avg_vlf_percent: Option<Percent> = 34.1 within column(DataType::HeartRateVariability, "vlf_percent"),
         /// Power from 0.04 to 0.15 Hz.
-        pub avg_lf: Option<SquareMilliseconds> = 940.25,
+        pub avg_lf: Option<SquareMilliseconds> = 940.25 within POWER,
         /// Its share of the three bands.
-        pub avg_lf_percent: Option<Percent> = 39.5 in 0 to 100,
+        pub avg_lf_percent: Option<Percent> = 39.5 within column(DataType::HeartRateVariability, "lf_percent"),
         /// Power from 0.15 to 0.4 Hz.
-        pub avg_hf: Option<SquareMilliseconds> = 628.75,
+        pub avg_hf: Option<SquareMilliseconds> = 628.75 within POWER,
         /// Its share of the three bands.
-        pub avg_hf_percent: Option<Percent> = 26.4 in 0 to 100,
+        pub avg_hf_percent: Option<Percent> = 26.4 within column(DataType::HeartRateVariability, "hf_percent"),
         /// As the bracelet summarises it; of intervals the RMSSD (**ours**).
-        pub avg_hrv: Option<Milliseconds> = 42.318,
-        /// Mode of the intervals, s.
-        pub avg_mo: Option<f64> = 0.875,
+        pub avg_hrv: Option<Milliseconds> = 42.318 within column(DataType::HeartRateVariability, "hrv"),
+        /// Mode of the intervals.
+        pub avg_mo: Option<f64> = 0.875 "s" within column(DataType::HeartRateVariability, "mo"),
         /// Share of the intervals in the modal bin.
-        pub avg_amo: Option<Percent> = 38.2 in 0 to 100,
+        pub avg_amo: Option<Percent> = 38.2 within column(DataType::HeartRateVariability, "amo"),
     }
 }
 

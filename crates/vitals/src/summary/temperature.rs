@@ -1,11 +1,13 @@
 //! The section `temperature`: of the skin, never of the body.
 
+use super::bounds::column;
 use super::described::described;
 use super::rounding::mean;
 use super::slots::TemperatureSlot;
 use super::source::DaySource;
 use super::units::{Celsius, EpochMs};
 use crate::cells::{ActivityCell, DayCells, Sensor, TemperatureCell, WINDOW_MS};
+use crate::registry::DataType;
 use crate::zone::LocalDay;
 
 /// Hundredths in one °C.
@@ -17,16 +19,16 @@ described! {
         /// Local day.
         pub date: LocalDay = "2025-11-20",
         /// Sensor 1, mean over the valid five-minute slots; null without one.
-        pub avg_temp_sk1: Option<Celsius> = 33.41,
+        pub avg_temp_sk1: Option<Celsius> = 33.41 within column(DataType::Temperature, "temp_sk1"),
         /// Sensor 2, mean over the valid five-minute slots; null without one.
-        pub avg_temp_sk2: Option<Celsius> = 33.18,
+        pub avg_temp_sk2: Option<Celsius> = 33.18 within column(DataType::Temperature, "temp_sk2"),
         /// Highest row of sensor 1; null without one.
-        pub max_temp_sk1: Option<Celsius> = 35.02,
+        pub max_temp_sk1: Option<Celsius> = 35.02 within column(DataType::Temperature, "temp_sk1"),
         /// Highest row of sensor 2; null without one.
-        pub max_temp_sk2: Option<Celsius> = 34.9,
-        /// Start of the first valid five-minute slot; null without one.
+        pub max_temp_sk2: Option<Celsius> = 34.9 within column(DataType::Temperature, "temp_sk2"),
+        /// Start of the first valid five-minute slot, Unix epoch ms; null without one.
         pub start_timestamp: Option<EpochMs> = 1763593200000,
-        /// End of the last valid five-minute slot; null without one.
+        /// End of the last valid five-minute slot, Unix epoch ms; null without one.
         pub end_timestamp: Option<EpochMs> = 1763679600000,
     }
     optional {

@@ -4,6 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::Value;
 
+use super::described::{Description, Shape};
 use super::facts::recovery_on;
 use super::slots_json::{DaySlots, write_section};
 use super::units::{BeatsPerMinute, Celsius, EpochMs, MmHg, Percent, Seconds};
@@ -154,6 +155,27 @@ fn computed(summary: DailySummary) -> Vec<SectionBody> {
     .collect()
 }
 
+/// Returns the numbers of an object that lie outside of the bounds of their fields.
+fn outside(description: &Description, object: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    for field in description.fields {
+        let value = &object[field.name];
+        match field.shape {
+            Shape::Number { .. } => {
+                let (lowest, highest) = field.range.unwrap_or_else(|| panic!("{} has no bounds", field.name));
+                let is_outside = value.as_f64().is_some_and(|number| !(lowest..=highest).contains(&number));
+                found.extend(is_outside.then(|| format!("{}.{}: {value}", description.name, field.name)));
+            }
+            Shape::Object(inner) => found.extend(outside(inner, value)),
+            Shape::List(inner) => {
+                found.extend(value.as_array().into_iter().flatten().flat_map(|one| outside(inner, one)));
+            }
+            Shape::Flag | Shape::Text(_) => {}
+        }
+    }
+    found
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
@@ -193,6 +215,18 @@ proptest! {
             prop_assert_eq!(answer != stored, SHOWN_WITH_SLOTS.contains(&section), "{}", answer);
             let body = section.read(&answer).unwrap();
             prop_assert_eq!(body.to_json().unwrap(), answer);
+        }
+    }
+
+    /// Clients refuse an answer with a number outside of the bounds that its schema states.
+    #[test]
+    fn every_number_lies_between_the_bounds_of_its_field(day in any_day()) {
+        let slots = DaySlots::new(day.cells.activity.clone(), day.cells.temperature.clone());
+        for (section, stored) in day.stored() {
+            let mut answer = Vec::new();
+            write_section(&mut answer, section, stored.as_bytes(), Some(&slots));
+            let answer: Value = serde_json::from_slice(&answer).unwrap();
+            prop_assert_eq!(outside(section.description(), &answer), Vec::<String>::new());
         }
     }
 

@@ -1,11 +1,13 @@
 //! The sections `respiration_rate` and `spo2`: an average, and when its slots begin and end.
 
+use super::bounds::column;
 use super::described::described;
 use super::rounding::mean;
 use super::slots::{RespirationRateSlot, Spo2Slot};
 use super::source::DaySource;
 use super::units::{BreathsPerMinute, EpochMs, Percent};
 use crate::cells::{ActivityCell, Vital, WINDOW_MS};
+use crate::registry::DataType;
 use crate::zone::LocalDay;
 
 /// Tenths in one: respiration rate and oxygen saturation are kept with one decimal.
@@ -17,10 +19,10 @@ described! {
         /// Local day.
         pub date: LocalDay = "2025-11-20",
         /// Mean over the valid five-minute slots; null without one.
-        pub avg_respiration_rate: Option<BreathsPerMinute> = 14.36,
-        /// Start of the first valid five-minute slot; null without one.
+        pub avg_respiration_rate: Option<BreathsPerMinute> = 14.36 within column(DataType::Activity, "respiration_rate"),
+        /// Start of the first valid five-minute slot, Unix epoch ms; null without one.
         pub start_timestamp: Option<EpochMs> = 1763593200000,
-        /// End of the last valid five-minute slot; null without one.
+        /// End of the last valid five-minute slot, Unix epoch ms; null without one.
         pub end_timestamp: Option<EpochMs> = 1763679600000,
     }
     optional {
@@ -52,10 +54,10 @@ described! {
         /// Local day.
         pub date: LocalDay = "2025-11-20",
         /// Mean over the valid five-minute slots; null without one.
-        pub avg_spo2: Option<Percent> = 96.82 in 0 to 100,
-        /// Start of the first valid five-minute slot; null without one.
+        pub avg_spo2: Option<Percent> = 96.82 within column(DataType::Activity, "spo2"),
+        /// Start of the first valid five-minute slot, Unix epoch ms; null without one.
         pub start_timestamp: Option<EpochMs> = 1763593200000,
-        /// End of the last valid five-minute slot; null without one.
+        /// End of the last valid five-minute slot, Unix epoch ms; null without one.
         pub end_timestamp: Option<EpochMs> = 1763679600000,
     }
     optional {

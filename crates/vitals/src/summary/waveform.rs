@@ -2,6 +2,7 @@
 //!
 //! A check on the bracelet's own values, which it never replaces. Nothing here feeds NEWS.
 
+use super::bounds::{PIECES, WAVEFORM_BREATHS, WAVEFORM_RATE};
 use super::described::described;
 use super::rounding::{mean, percent};
 use super::source::DaySource;
@@ -24,15 +25,15 @@ described! {
     /// What one kind of waveform showed, in pieces of thirty seconds.
     pub struct WaveformCheck {
         /// Pieces with any sample.
-        pub pieces: u32 = 120,
+        pub pieces: u32 = 120 "count" within PIECES,
         /// Share of them that is good enough for a heart rate.
         pub good_percent: Percent = 87.5 in 0 to 100,
         /// Mean over the windows that have one; null without any.
-        pub heart_rate: Option<BeatsPerMinute> = 67.9 in 0 to 300,
+        pub heart_rate: Option<BeatsPerMinute> = 67.9 within WAVEFORM_RATE,
         /// Mean over the windows that have them; null without any, and always by ECG.
-        pub respiration_rate: Option<BreathsPerMinute> = 14.2,
+        pub respiration_rate: Option<BreathsPerMinute> = 14.2 within WAVEFORM_BREATHS,
         /// Mean distance from the bracelet's own heart rate in the same windows; null without any.
-        pub heart_rate_difference: Option<BeatsPerMinute> = 1.3,
+        pub heart_rate_difference: Option<BeatsPerMinute> = 1.3 within WAVEFORM_RATE,
     }
 }
 

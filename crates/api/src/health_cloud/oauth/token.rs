@@ -253,7 +253,10 @@ impl Introspection {
     }
 }
 
-/// Returns what a token of the calling client is worth (RFC 7662). For clients with a secret.
+/// Returns what a token of the calling client is worth (RFC 7662).
+///
+/// A token that has ended, is not known, or belongs to another client answers `active: false` alone, and never an
+/// error. The client proves itself by its secret, in `Authorization` or in the form.
 #[utoipa::path(post, path = "/oauth/introspect", tag = "oauth",
     security((), ("oauth_client" = [])),
     request_body(content = TokenQuery, content_type = "application/x-www-form-urlencoded"),

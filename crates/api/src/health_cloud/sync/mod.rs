@@ -187,7 +187,12 @@ async fn sync(
     store(&state, caller, body, purpose).await
 }
 
-/// Stores one Arrow IPC stream of rows of one type, or with `validate=1` answers the receipt that it would get.
+/// Stores an Arrow IPC stream of rows of one type.
+///
+/// Columns have the names and units of the type; `timestamp` is an integer in ms or an Arrow timestamp of any unit. A row
+/// with a bad value is rejected and named in the answer, and the others are stored. With `validate=1` the answer is the
+/// receipt that the stream would get, and nothing is stored. The `sync_id` makes a repetition safe: the same content is
+/// answered as before, other content is 409 `sync_id_reused`.
 #[utoipa::path(post, path = "/v1/sync/{type}", tag = "sync",
     params(("type" = String, Path, description = "data type"),
         ("time_zone" = Option<String>, Query, description = "IANA zone of the samples"),

@@ -17,7 +17,7 @@ use super::reader::StoredPatient;
 
 /// Windows of which rows are read ahead: more are read as they are computed, so that memory does not grow with a history.
 const LONGEST_ROWS_WINDOWS: i64 = 12;
-/// The same of waveforms, a second of which is a hundred rows.
+/// The same for waveforms, which have a hundred rows a second.
 const LONGEST_WAVEFORM_WINDOWS: i64 = 2;
 /// Windows of an hour.
 const HOUR_WINDOWS: i64 = 12;
@@ -50,7 +50,7 @@ impl Ahead {
         let hours = span.start.div_euclid(HOUR_WINDOWS) * HOUR_WINDOWS
             ..(span.end + HOUR_WINDOWS - 1).div_euclid(HOUR_WINDOWS) * HOUR_WINDOWS;
         let times_ms = (hours.start * WINDOW_MS, around.end.max(hours.end) * WINDOW_MS);
-        // The next evaluation of NEWS mostly is in the window after the last one.
+        // The next evaluation of NEWS is mostly in the window after the last one.
         let mut rows = span.start..span.end + 1;
         let types = types_of(plan, span);
         // Windows of atrial fibrillation are counted from the first beat of an hour: whole hours of beats are needed.
@@ -107,7 +107,7 @@ impl Ahead {
 
 /// Returns the types whose rows are read.
 fn types_of(plan: &Plan, span: &Windows) -> Vec<DataType> {
-    // The days are still worth reading ahead; the batch asks for the rows as it goes.
+    // Days are read ahead of longer spans as well; for their rows the batch asks as it goes.
     let is_short = span.end - span.start <= LONGEST_ROWS_WINDOWS;
     let are_waveforms_short =
         waveforms_of(plan).is_some_and(|windows| windows.end - windows.start <= LONGEST_WAVEFORM_WINDOWS);

@@ -17,4 +17,7 @@ pub use boards::BoardListener;
 pub use gaps::{Gap, GapReason};
 pub use heat_map::{DayCompliance, MOST_DAYS, PatientDays, TypeHours};
 pub use news::NewsHistory;
-pub use series::{Chart, LONGEST_SERIES_MS, Point, SERIES_RANGE, Series, SeriesColumn, SeriesRequest, channel_name};
+pub use series::{
+    Chart, LONGEST_SERIES_MS, MOST_POINTS, MOST_SERIES, Point, SERIES_RANGE, Series, SeriesColumn, SeriesRequest,
+    channel_name,
+};

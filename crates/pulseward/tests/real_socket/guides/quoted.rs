@@ -1,16 +1,16 @@
-//! Code that documents quote is code of the project, as it is there.
+//! Rust code that documents quote has to be in the sources as it is quoted.
 
 use std::path::Path;
 
 use super::accounted::pages;
 use super::blocks::{Block, at_root, blocks_of};
 
-/// A text without blanks and ends of lines, which a document may set as its lines need.
+/// Returns a text without whitespace, since documents break lines at other places than the sources.
 fn squeezed(text: &str) -> String {
     text.split_whitespace().collect()
 }
 
-/// Whether a source has a quotation: its pieces in their order, with anything between them where the quotation has `…` or a
+/// Returns whether a source has a quotation: its pieces in their order, with anything between them where the quotation has `…` or a
 /// line without text.
 fn is_quoted_from(quotation: &str, source: &str) -> bool {
     let mut rest = source;
@@ -21,7 +21,7 @@ fn is_quoted_from(quotation: &str, source: &str) -> bool {
     })
 }
 
-/// All sources below a folder, squeezed.
+/// Adds all sources below a folder, squeezed.
 fn sources_below(folder: &Path, found: &mut Vec<String>) {
     for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let path = entry.path();
@@ -45,7 +45,7 @@ fn code_of_the_documents_is_in_the_sources() {
         for Block { text, .. } in quotations {
             assert!(
                 sources.iter().any(|source| is_quoted_from(&text, source)),
-                "{page} quotes what is nowhere:\n{text}"
+                "{page} quotes code that no source has:\n{text}"
             );
         }
     }

@@ -4,9 +4,9 @@ import { useRef } from "preact/hooks";
 import { Settling } from "./settling";
 
 export interface Settled {
-  /** Does `read` at once or later, unless cancelled. */
+  /** Calls `read` at once or later, unless cancelled. */
   move(read: () => void): void;
-  /** After a refusal: does `again` when the time is over, unless cancelled. */
+  /** After a refusal: calls `again` after so many seconds, unless cancelled. */
   restFor(seconds: number, again: () => void): void;
   cancel(): void;
 }
@@ -22,7 +22,7 @@ function settled(): Settled {
   let timer: number | undefined;
   return {
     move(read) {
-      // Of two movements the last one counts, also where nobody has cancelled the first.
+      // Only the last of two movements counts, even if nobody has cancelled the first.
       clearTimeout(timer);
       const waitMs = settling.waitOf(Date.now());
       if (waitMs <= 0) read();
