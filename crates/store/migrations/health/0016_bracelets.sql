@@ -1,0 +1,6 @@
+-- Whether the bracelet of a patient charges, is worn and is heard of, by the newest samples that say it; JSON with a checksum.
+ALTER TABLE patient ADD COLUMN bracelet BYTEA;
+-- When to look whether a bracelet has fallen silent. Not moved by each sync, which would write to the index: the look that
+-- finds it heard meanwhile puts it off.
+ALTER TABLE patient ADD COLUMN silence_look_ms BIGINT;
+CREATE INDEX patient_silence_look ON patient (silence_look_ms) WHERE silence_look_ms IS NOT NULL;
