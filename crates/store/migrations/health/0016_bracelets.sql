@@ -4,3 +4,8 @@ ALTER TABLE patient ADD COLUMN bracelet BYTEA;
 -- finds it heard meanwhile puts it off.
 ALTER TABLE patient ADD COLUMN silence_look_ms BIGINT;
 CREATE INDEX patient_silence_look ON patient (silence_look_ms) WHERE silence_look_ms IS NOT NULL;
+
+-- When a sync last named the bracelet; absent where only the inventory of a study has. What a sync alone writes shows which rows of
+-- before are of syncs; the others are seen with their next one.
+ALTER TABLE device ADD COLUMN seen_ms BIGINT;
+UPDATE device SET seen_ms = updated_ms WHERE battery_level IS NOT NULL OR device_type IS NULL;

@@ -9,7 +9,6 @@ use super::{Stores, activity_row, on_both_engines};
 use crate::engine::Tx;
 use crate::events::EventType;
 use crate::ids::PatientId;
-use crate::texts::sql;
 use crate::{HealthChange, HealthDb, Profile, Sync, SyncOutcome};
 
 on_both_engines! {
@@ -21,9 +20,7 @@ on_both_engines! {
     damaged_state_begins_again
 }
 
-sql! {
-    DAMAGE = "UPDATE patient SET bracelet = $2 WHERE uuid = $1";
-}
+const DAMAGE: &str = "UPDATE patient SET bracelet = $2 WHERE uuid = $1";
 
 /// 2025-11-20T00:53:20Z.
 const BEGIN_MS: i64 = 1_763_600_000_000;
@@ -111,8 +108,8 @@ async fn bracelet_that_is_silent_is_one_event_on_two_nodes_and_heard_with_the_ne
     sync(&health, 5, "bpm", &[(4, 60)]).await;
     let at = |minute: i64| BEGIN_MS + minute * MINUTE_MS;
     assert!(!health.note_silence(&grace(), at(64)).await.expect("an answer"));
-    let (one, other) =
-        futures::join!(health.note_silence(&grace(), at(65)), other_node.note_silence(&grace(), at(65)));
+    let patient = grace();
+    let (one, other) = futures::join!(health.note_silence(&patient, at(65)), other_node.note_silence(&patient, at(65)));
     assert_eq!([one.expect("an answer"), other.expect("an answer")].iter().filter(|fell| **fell).count(), 1);
     // Old rows fill a gap; the bracelet is silent all the same.
     sync(&health, 70, "bpm", &[(3, 61)]).await;

@@ -36,6 +36,7 @@ const ALLOWED: &[&str] = &[
     "device.device_type",
     "device.firmware_version",
     "device.patient",
+    "device.seen_ms",
     "device.serial_number",
     "device.updated_ms",
     "due.arrival",

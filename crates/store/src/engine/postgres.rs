@@ -70,8 +70,8 @@ pub(super) struct Postgres {
     breaker: Arc<Breaker>,
     /// Address, for connections of their own.
     url: Arc<str>,
-    /// Whether a pooler gives each transaction another connection of the server.
-    is_pooled: bool,
+    /// How statements are sent: a pooler gives each transaction another connection of the server.
+    statements: statements::Statements,
 }
 
 /// Connections, and the threads that drive them.
@@ -130,7 +130,14 @@ impl Postgres {
             if ended.is_err() {
                 place.pool().close_older(&client);
             }
-            ended
+            if ended.is_ok() || !flight.has_met_pooler() {
+                return ended;
+            }
+            // The server had no such statement, so nothing was carried out.
+            match write_once(&place, Mode::Write(kind.work), &mut *body).await {
+                Attempt::Ended(ended) => ended,
+                Attempt::Again(error) => Err(error),
+            }
         };
         self.run_write(kind.owners, work).await
     }
@@ -158,7 +165,7 @@ impl Postgres {
 
     /// Returns how a single statement runs that reads: by itself, unless its deadlines have to travel with it.
     fn mode_of_single(&self, kind: Work) -> Mode {
-        if self.is_pooled || kind.needs_transaction() { Mode::Snapshot(kind) } else { Mode::Single }
+        if self.statements.is_unnamed() || kind.needs_transaction() { Mode::Snapshot(kind) } else { Mode::Single }
     }
 
     /// Sends a wake-up to everyone who listens, in a transaction of its own.
@@ -274,6 +281,9 @@ async fn read(place: &Arc<Place>, mode: Mode, mut body: Body) -> Result<()> {
         // A read has no effects, so a second one is as good as the first. Once is enough: the broken connection took
         // those of its age with it, so the next one is new.
         Err(StoreError::Unavailable(_)) if begun.elapsed() < TRY_AGAIN_WITHIN => {
+            // Where a pooler has been found meanwhile, a single statement has to travel in a transaction.
+            let is_pooled = place.rules().statements.is_unnamed();
+            let mode = if is_pooled && mode == Mode::Single { Mode::Snapshot(Work::default()) } else { mode };
             read_once(place, mode, &mut *body).await
         }
         ended => ended,

@@ -9,8 +9,8 @@ use vitals::measured::Measured;
 use vitals::merge::{Ordered, admit, in_time_order, last_write_wins, with_exact_times};
 use vitals::registry::DataType;
 
-use super::super::chunks::{self, Prepared};
 use super::super::bracelet_state::{self, AfterSync};
+use super::super::chunks::{self, Prepared};
 use super::super::{devices, latest, tally, unverified};
 use super::around::{self, Around, Hold, PatientBefore, SealedRange, SealedRows};
 use super::event::SyncBody;
@@ -103,8 +103,7 @@ async fn write(
     // Not taken under a lock: the statement that raises the row names the number before, and fails where it is another.
     let number = before.events + 1;
     let blocks = channels.iter().flat_map(|channel| &channel.chunks).map(|chunk| &chunk.block);
-    let bracelet =
-        bracelet_state::after_sync(&sync.patient, before.bracelet.as_deref(), blocks, sync.received_ms)?;
+    let bracelet = bracelet_state::after_sync(&sync.patient, before.bracelet.as_deref(), blocks, sync.received_ms)?;
     // The patient's row before everything that refers to it: from here on transactions of this patient wait for this
     // one.
     raise_patient(tx, sync, before, &bracelet, &additions).await?;
