@@ -56,7 +56,7 @@ fn bracelet_is_not_worn_once_its_rows_say_so_for_half_an_hour() {
     assert_eq!(take(&mut known, &wearing(&[(52, 1)])), [(Worn, 52)]);
     assert_eq!(take(&mut known, &wearing(&[(53, 0), (82, 0)])), []);
     assert_eq!(take(&mut known, &wearing(&[(83, 0)])), [(NotWorn, 83)]);
-    // All of it in one sync, or from a patient of whom nothing else is known.
+    // All of it in one sync, or without anything that was known before.
     assert_eq!(take(&mut KnownBracelet::default(), &wearing(&[(10, 0), (40, 0)])), [(NotWorn, 40)]);
     assert_eq!(take(&mut KnownBracelet::default(), &wearing(&[(10, 0), (40, 0), (41, 4)])), []);
 }
