@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::Request;
 use common::event_stream::EventStream;
-use common::{Enrolled, START_MS, Story, text};
+use common::{Enrolled, PASSWORD, START_MS, Story, text};
 use serde_json::{Value, json};
 use store::Role;
 
@@ -301,7 +301,14 @@ async fn bracelet_that_charges_is_not_worn_or_falls_silent_is_an_event_and_so_is
     const MINUTE_MS: i64 = 60_000;
     let study = Study::begin().await;
     let minute = |at: i64| START_MS + at * MINUTE_MS;
-    let send = async |rows: Value| study.story.sync(&study.grace, json!({ "activity": rows })).await;
+    // Signs in each time: a token ends before a silence does.
+    let send = async |rows: Value| {
+        let login = json!({"code": study.grace.code, "password": PASSWORD});
+        let users_token = text(&study.story.post("/users/login", login).await.ok()["token"]);
+        let health = study.story.post("/health/login", json!({"user_api_token": users_token})).await.ok();
+        let body = json!({"data": {"activity": rows}});
+        study.story.post_as("/health/v1/sync", &text(&health["token"]), body).await.ok();
+    };
     send(json!({"timestamp": [minute(-40), minute(-31)], "wearing": [4, 0]})).await;
     send(json!({"timestamp": [minute(-1)], "wearing": [0]})).await;
     send(json!({"timestamp": [minute(-1), minute(0)], "charging": [0, 1], "wearing": [0, 0]})).await;
