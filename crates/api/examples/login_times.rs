@@ -160,5 +160,5 @@ async fn people(platform: &Platform) -> Result<[String; 2], Failure> {
         unreadable: FieldFaults::new(),
     };
     platform.people.activate(activation, "10.0.0.1").await?;
-    Ok([grace.voucher_code, hedy.voucher_code])
+    Ok([grace.voucher_code.to_string(), hedy.voucher_code.to_string()])
 }

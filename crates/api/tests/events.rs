@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::Request;
 use common::event_stream::EventStream;
-use common::{Enrolled, START_MS, Story, text};
+use common::{Enrolled, PASSWORD, START_MS, Story, text};
 use serde_json::{Value, json};
 use store::Role;
 
@@ -285,4 +285,64 @@ async fn streams_of_two_studies_hear_of_their_own_patients_only() {
     }
     study.story.platform.data.end_listening();
     assert!(stream.event().await.is_none(), "the node is about to stop");
+}
+
+/// State, time of the event and time of the sample, of the events of the bracelet.
+async fn bracelet_changes(study: &Study) -> Vec<(String, String, i64)> {
+    let page = study.page("after=oldest&full=1&types[]=device.changed").await;
+    let change = |event: &Value| {
+        (text(&event["data"]["state"]), text(&event["time"]), event["data"]["time_ms"].as_i64().expect("a time"))
+    };
+    page["data"].as_array().expect("events").iter().map(change).collect()
+}
+
+#[tokio::test]
+async fn bracelet_that_charges_is_not_worn_or_falls_silent_is_an_event_and_so_is_its_return() {
+    const MINUTE_MS: i64 = 60_000;
+    let study = Study::begin().await;
+    let minute = |at: i64| START_MS + at * MINUTE_MS;
+    // Signs in each time: a token ends before a silence does.
+    let send = async |rows: Value| {
+        let login = json!({"code": study.grace.code, "password": PASSWORD});
+        let users_token = text(&study.story.post("/users/login", login).await.ok()["token"]);
+        let health = study.story.post("/health/login", json!({"user_api_token": users_token})).await.ok();
+        let body = json!({"data": {"activity": rows}});
+        study.story.post_as("/health/v1/sync", &text(&health["token"]), body).await.ok();
+    };
+    send(json!({"timestamp": [minute(-40), minute(-31)], "wearing": [4, 0]})).await;
+    send(json!({"timestamp": [minute(-1)], "wearing": [0]})).await;
+    send(json!({"timestamp": [minute(-1), minute(0)], "charging": [0, 1], "wearing": [0, 0]})).await;
+    // What comes late is an older state.
+    send(json!({"timestamp": [minute(-30), minute(-29)], "charging": [0, 0], "wearing": [4, 4]})).await;
+    let begun = "2025-11-20T00:53:20.000Z";
+    let first = [("not_worn", begun, minute(-1)), ("charging", begun, minute(0))];
+
+    study.story.pass_ms(60 * MINUTE_MS - 1);
+    study.story.jobs(&["note_silence"]).await;
+    let named = |changes: &[(&str, &str, i64)]| {
+        changes.iter().map(|(state, at, ms)| ((*state).to_owned(), (*at).to_owned(), *ms)).collect::<Vec<_>>()
+    };
+    assert_eq!(bracelet_changes(&study).await, named(&first));
+    study.story.pass_ms(60 * MINUTE_MS);
+    for _ in 0..2 {
+        study.story.jobs(&["note_silence"]).await;
+        study.story.pass_ms(MINUTE_MS);
+    }
+    let silent = ("silent", "2025-11-20T02:53:19.999Z", minute(0));
+    assert_eq!(bracelet_changes(&study).await[2..], named(&[silent]));
+
+    send(json!({"timestamp": [minute(-2)], "bpm": [70]})).await;
+    assert_eq!(bracelet_changes(&study).await.len(), 3, "an older sample is no sign of life");
+    send(json!({"timestamp": [minute(110)], "charging": [0], "wearing": [3]})).await;
+    let back = "2025-11-20T02:55:19.999Z";
+    let last = [("heard", back, minute(110)), ("not_charging", back, minute(110)), ("worn", back, minute(110))];
+    assert_eq!(bracelet_changes(&study).await[3..], named(&last));
+    let thin = study.page("after=oldest&types[]=device.changed").await;
+    assert_eq!(thin["data"][0]["data"]["state"], "not_worn");
+    assert_eq!(thin["data"][0]["data"].get("time_ms"), None, "{thin}");
+
+    study.story.ask("DELETE", &format!("/integration/v1/patients/{}", study.grace.uuid), &study.key, Value::Null).await;
+    study.story.pass_ms(24 * 60 * MINUTE_MS);
+    study.story.jobs(&["note_silence"]).await;
+    assert_eq!(bracelet_changes(&study).await, []);
 }

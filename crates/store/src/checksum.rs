@@ -19,6 +19,7 @@ pub(crate) enum Of {
     Latest = 4,
     Setting = 5,
     Profile = 6,
+    Bracelet = 7,
 }
 
 /// Returns the sum of bytes alone.

@@ -140,8 +140,9 @@ const DAMAGED: [&str; 2] = ["XX001", "XX002"];
 /// Returns what an error of the server means, by its SQLSTATE.
 fn of_sqlstate(code: &str, message: String) -> StoreError {
     // Connection failures, conflicts of transactions, insufficient resources, a server that stops or starts, its
-    // operating system; a lock that was not to be had; a statement or a transaction that took too long or was cancelled.
-    let passing = ["08", "40", "53", "57P", "58", "55P03", "57014", "25P03"];
+    // operating system; a lock that was not to be had; a statement or a transaction that took too long or was cancelled; a
+    // statement that a pooler gave to a connection that does not know it, which is sent in another way the next time.
+    let passing = ["08", "26000", "40", "42P05", "53", "57P", "58", "55P03", "57014", "25P03"];
     if code.starts_with("23") {
         StoreError::Conflict(message)
     } else if DAMAGED.contains(&code) {
@@ -210,9 +211,10 @@ mod tests {
 
     #[test]
     fn only_what_passes_is_unavailable() {
-        for code in
-            ["08006", "08P01", "40001", "40P01", "53100", "53300", "55P03", "57P01", "57P03", "58030", "57014", "25P03"]
-        {
+        for code in [
+            "08006", "08P01", "40001", "40P01", "53100", "53300", "55P03", "57P01", "57P03", "58030", "57014", "25P03",
+            "26000", "42P05",
+        ] {
             let error = of_sqlstate(code, String::new());
             assert!(matches!(error, StoreError::Unavailable(_)), "{code}: {error:?}");
         }

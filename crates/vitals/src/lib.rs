@@ -17,6 +17,9 @@ pub mod beats;
 pub mod block;
 #[cfg(test)]
 mod block_tests;
+pub mod bracelet;
+#[cfg(test)]
+mod bracelet_tests;
 pub mod cells;
 pub mod content_hash;
 pub mod derivation;

@@ -94,8 +94,12 @@ impl<'block> ActivityRows<'block> {
     /// Returns whether the bracelet was worn.
     pub fn is_worn(&self, row: usize) -> bool {
         // Wearing need not be sent: taking what is not given for "off" would hide every value of such a patient.
-        let wearing = self.wearing.get(row);
-        wearing == NULL || wearing >= 1
+        self.reported_worn(row).unwrap_or(true)
+    }
+
+    /// Returns whether the row reports the bracelet worn; `None` where it does not report it.
+    pub fn reported_worn(&self, row: usize) -> Option<bool> {
+        given(self.wearing.get(row)).map(|wearing| wearing >= 1)
     }
 
     /// Returns whether the bracelet was charging; `None` where the row does not report it.

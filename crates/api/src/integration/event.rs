@@ -82,7 +82,8 @@ pub(super) struct EventData {
     #[serde(default, with = "nullable", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, example = "low")]
     band: Option<Option<String>>,
-    /// Time of the entry, Unix epoch ms.
+    /// Time of the entry, of `news.scored`, or of the newest sample that shows the state, of `device.changed`, Unix epoch ms;
+    /// with `full=1`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = 1_763_600_000_000_i64)]
     time_ms: Option<i64>,
@@ -101,7 +102,8 @@ pub(super) struct EventData {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = json!([]))]
     stale: Option<Vec<String>>,
-    /// State of the bracelet, of `device.changed`; `done` or `failed`, of `export.finished`.
+    /// State of the bracelet, of `device.changed`: `battery_low` or `battery_ok`, `charging` or `not_charging`, `not_worn` or
+    /// `worn`, `silent` or `heard`; `done` or `failed`, of `export.finished`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "battery_low")]
     state: Option<String>,

@@ -71,3 +71,30 @@ async fn bracelet_that_another_study_has_registered_is_seen_without_its_record()
     assert_eq!(listed(&study, &study.key).await, expected, "as a registration would find it");
     assert_eq!(study.ask("POST", "/v1/bracelets", body).await.error(), (409, "duplicate_serial_number"));
 }
+
+#[tokio::test]
+async fn bracelet_that_was_attached_and_has_sent_nothing_is_seen_nowhere() {
+    let study = Study::begin().await;
+    for serial_number in ["PW-1", "PW-2"] {
+        let body = json!({"serial_number": serial_number, "device_type": "wrist"});
+        study.ask("POST", "/v1/bracelets", body).await.ok();
+    }
+    sync(&study, json!({"serial_number": "PW-2", "battery_level": 40})).await;
+    study.story.pass_ms(60_000);
+    for serial_number in ["PW-1", "PW-2"] {
+        study.ask("PUT", &study.of_grace(&format!("/bracelets/{serial_number}")), Value::Null).await.done();
+    }
+    let seen = |rows: &Value, at: usize| {
+        let row = &rows[at];
+        (row["patient_uuid"].clone(), row["seen_on"].clone(), row["updated_at"].clone())
+    };
+    let grace = json!(study.grace.uuid);
+    let rows = listed(&study, &study.key).await;
+    assert_eq!(seen(&rows, 0), (grace.clone(), Value::Null, Value::Null), "{rows}");
+    // The attachment is no sign of life either.
+    assert_eq!(seen(&rows, 1), (grace.clone(), grace.clone(), json!("2025-11-20T00:53:20.000Z")), "{rows}");
+    study.story.pass_ms(60_000);
+    sync(&study, json!({"serial_number": "PW-1"})).await;
+    let rows = listed(&study, &study.key).await;
+    assert_eq!(seen(&rows, 0), (grace.clone(), grace, json!("2025-11-20T00:55:20.000Z")), "{rows}");
+}

@@ -161,6 +161,9 @@ mod tests {
             GroupEvent::new(placed(EventType::DeviceChanged, 9, json!({"state": "battery_low", "battery_level": 9})));
         assert_eq!(battery.names(), json!({"state": "battery_low"}));
         assert_eq!(battery.values(), json!({"state": "battery_low", "battery_level": 9}));
+        let worn = GroupEvent::new(placed(EventType::DeviceChanged, 9, json!({"state": "not_worn", "time_ms": 5})));
+        assert_eq!(worn.names(), json!({"state": "not_worn"}));
+        assert_eq!(worn.values(), json!({"state": "not_worn", "time_ms": 5}));
         let erased = GroupEvent::new(placed(EventType::PatientErased, 9, json!({"groups": ["AAAAA", "BBBBB"]})));
         // A study does not learn in which others a patient was.
         assert_eq!(erased.values(), json!({}));

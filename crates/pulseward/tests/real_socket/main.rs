@@ -64,3 +64,4 @@ mod took;
 mod two_nodes;
 mod unreachable;
 mod wrong_usage;
+mod zone_tables;

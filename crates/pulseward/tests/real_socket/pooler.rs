@@ -25,7 +25,7 @@ struct Behind {
     key_file: String,
     objects: String,
     _pooler: Pooler,
-    _server: OwnServer,
+    server: OwnServer,
 }
 
 impl Behind {
@@ -33,6 +33,25 @@ impl Behind {
     fn start(data: &Path, options: &str) -> Option<Self> {
         let server = OwnServer::start()?;
         let pooler = Pooler::start(server.port(), OF_SERVER)?;
+        Some(Self::of(data, options, server, pooler))
+    }
+
+    /// The same behind a pooler that is busy enough to give us two connections when it is looked for.
+    fn start_busy(data: &Path) -> Option<Self> {
+        let server = OwnServer::start()?;
+        let pooler = Pooler::start_in_turns(server.port(), OF_SERVER)?;
+        let behind = Self::of(data, "", server, pooler);
+        for url in [&behind.users, &behind.health] {
+            std::thread::scope(|threads| {
+                for _ in 0..OF_SERVER {
+                    threads.spawn(|| behind.server.execute(url, "SELECT pg_sleep(0.5)"));
+                }
+            });
+        }
+        Some(behind)
+    }
+
+    fn of(data: &Path, options: &str, server: OwnServer, pooler: Pooler) -> Self {
         let behind = |url: String| {
             let url = url.replace(&format!(":{}/", server.port()), &format!(":{}/", pooler.port()));
             let and = if options.is_empty() {
@@ -44,15 +63,15 @@ impl Behind {
             };
             format!("{url}{and}{options}")
         };
-        Some(Behind {
+        Behind {
             users: behind(server.database()),
             health: behind(server.database()),
             data: data.to_owned(),
             key_file: data.join("shared.key").display().to_string(),
             objects: format!("file://{}", data.join("objects").display()),
             _pooler: pooler,
-            _server: server,
-        })
+            server,
+        }
     }
 
     fn store(&self) -> [&str; 8] {
@@ -136,4 +155,27 @@ fn address_of_a_pooler_without_the_option_is_refused_with_the_option_by_name() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("prepared_statements=off"), "{said}");
     assert!(!said.contains("panicked"), "{said}");
+}
+
+/// A pooler that gives the two connections of the look at the start two of the server's is found by its first statement that
+/// is looked for elsewhere, and no request fails of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn pooler_that_was_not_found_at_the_start_fails_no_request() {
+    let data = tempdir().unwrap();
+    let Some(behind) = Behind::start_busy(data.path()) else { return };
+    let service = Service::start_with(&behind.data, &behind.store());
+    // A command looks for a pooler as well, and may find it; it is not what is tested.
+    let named = [&behind.users, &behind.health].map(|url| format!("{url}&prepared_statements=off"));
+    let mut store = behind.store();
+    (store[1], store[3]) = (&named[0], &named[1]);
+    let researcher = Researcher::new_with(&behind.data, &store, &service.url).await;
+    let mut patients = Vec::new();
+    for _ in 0..PATIENTS {
+        patients.push(researcher.enrol().await);
+    }
+    let refused: Vec<_> =
+        join_all(patients.iter().map(|patient| send(&researcher, patient))).await.into_iter().flatten().collect();
+    assert_eq!(refused, []);
+    let (status, ready) = researcher.get("/readyz", None).await;
+    assert_eq!(status, 200, "{ready}");
 }

@@ -9,8 +9,9 @@ use tempfile::tempdir;
 
 use crate::harness::{Researcher, Service, pulseward, run};
 
-/// Four times the five seconds that are promised: the machine may be busy with other tests.
-const SOON: Duration = Duration::from_secs(20);
+/// Three times the five seconds that are promised, since the machine may be busy with other tests; ten times a
+/// figure is allowed, but a stop that went on with its history took 16 to 30 seconds, and that has to be seen.
+const SOON: Duration = Duration::from_secs(15);
 
 #[tokio::test]
 async fn simulated_study_is_named_at_the_start_and_in_the_result() {

@@ -2,16 +2,17 @@
 
 use super::example_rows::{account, bracelet, message, patient, with_ada_in};
 use super::{Stores, audit, no_settings, on_both_engines};
-use crate::ids::{AttachmentId, PatientId, SerialNumber};
+use crate::ids::{AttachmentId, PatientId, RecordId, SerialNumber};
 use crate::{
-    AccountId, ApiKey, ApiKeyId, Attachment, Bracelet, BraceletId, Completion, GroupCode, HealthChange, HealthMessage,
-    StoreError,
+    AccountId, ApiKey, ApiKeyId, Attachment, Bracelet, BraceletId, Completion, DeviceReport, GroupCode, HealthChange,
+    HealthMessage, Profile, StoreError, Sync,
 };
 
 on_both_engines! {
     an_idle_bracelet_is_shared_and_a_worn_one_belongs_with_its_patient
     a_bracelet_has_one_wearer
     serial_numbers_that_are_registered_are_found
+    only_bracelets_that_a_sync_has_named_were_seen
 }
 
 fn device(id: &str, patient: &str) -> HealthMessage {
@@ -143,4 +144,44 @@ async fn serial_numbers_that_are_registered_are_found(stores: Stores) {
     let found = stores.users.registered(asked(&["s0", "s1", "s2"])).await.expect("a set");
     assert_eq!(found.into_iter().collect::<Vec<_>>(), asked(&["s1"]));
     assert!(stores.users.registered(Vec::new()).await.expect("a set").is_empty());
+}
+
+/// What the inventory of a study says of a bracelet is no sign of life, and does not change when it gave one.
+async fn only_bracelets_that_a_sync_has_named_were_seen(stores: Stores) {
+    let (grace, health) = (PatientId::new("grace"), &stores.health);
+    let enrolled = HealthChange::PutPatient {
+        uuid: grace.clone(),
+        record_id: RecordId::new("grace"),
+        customer_code: None,
+        profile: Profile::default(),
+        at_ms: 1,
+    };
+    health.apply(enrolled).await.expect("a patient");
+    let put = |serial: &str, at_ms| HealthChange::PutDevice {
+        uuid: grace.clone(),
+        serial_number: SerialNumber::new(serial),
+        device_type: "wrist".to_owned(),
+        firmware_version: None,
+        at_ms,
+    };
+    let report = |serial: &str, received_ms| Sync {
+        patient: grace.clone(),
+        received_ms,
+        id: None,
+        device: Some(DeviceReport::new(SerialNumber::new(serial))),
+        blocks: Vec::new(),
+    };
+    let seen = async || {
+        let found = health.devices_of_patients(vec![grace.clone()]).await.expect("bracelets");
+        found.into_iter().map(|(_, device)| (device.serial_number.to_string(), device.updated_ms)).collect::<Vec<_>>()
+    };
+    health.apply(put("attached", 2)).await.expect("stored");
+    assert_eq!(seen().await, []);
+    health.store_sync(report("unknown", 3)).await.expect("stored");
+    health.store_sync(report("attached", 4)).await.expect("stored");
+    health.apply(put("unknown", 5)).await.expect("stored");
+    let expected = |serial: &str, ms| (serial.to_owned(), ms);
+    assert_eq!(seen().await, [expected("unknown", 3), expected("attached", 4)]);
+    // The list of a patient's bracelets goes by the last change, as before.
+    assert_eq!(health.devices(&grace).await.expect("bracelets")[0].serial_number.as_str(), "unknown");
 }

@@ -4,6 +4,7 @@ mod audit;
 mod audit_pages;
 mod audit_seal;
 mod backup;
+mod bracelet_states;
 mod bracelets;
 mod columns;
 mod counts;

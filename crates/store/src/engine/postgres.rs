@@ -123,7 +123,14 @@ impl Postgres {
             if ended.is_err() {
                 place.pool().close_older(&client);
             }
-            ended
+            if ended.is_ok() || !flight.has_met_pooler() {
+                return ended;
+            }
+            // The server had no such statement, so nothing was carried out.
+            match write_once(&place, Mode::Write(kind.work), &mut *body).await {
+                Attempt::Ended(ended) => ended,
+                Attempt::Again(error) => Err(error),
+            }
         };
         self.run_write(kind.owners, work).await
     }

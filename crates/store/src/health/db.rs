@@ -32,6 +32,7 @@ pub(crate) const MIGRATIONS: Migrations = Migrations(&[
     include_str!("../../migrations/health/0013_checksums.sql"),
     include_str!("../../migrations/health/0014_integrity.sql"),
     include_str!("../../migrations/health/0015_clustered.sql"),
+    include_str!("../../migrations/health/0016_bracelets.sql"),
 ]);
 
 sql! {

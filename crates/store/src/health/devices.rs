@@ -57,18 +57,28 @@ record! {
     }
 }
 
+/// The columns of a bracelet with the time of its last report; to be used inside `concat!`.
+macro_rules! seen_columns {
+    () => {
+        // In the order of [`read_device`]: what the inventory of a study says changes `updated_ms` as well.
+        "serial_number, device_type, firmware_version, battery_level, seen_ms"
+    };
+}
+
 sql! {
-    REPORT = "INSERT INTO device (patient, serial_number, device_type, firmware_version, battery_level, updated_ms)
-        VALUES ($1, $2, $3, $4, $5, $6)
+    REPORT = "INSERT INTO device (patient, serial_number, device_type, firmware_version, battery_level, updated_ms,
+        seen_ms) VALUES ($1, $2, $3, $4, $5, $6, $6)
         ON CONFLICT (patient, serial_number) DO UPDATE SET
             device_type = COALESCE(excluded.device_type, device.device_type),
             firmware_version = COALESCE(excluded.firmware_version, device.firmware_version),
             battery_level = COALESCE(excluded.battery_level, device.battery_level),
-            updated_ms = excluded.updated_ms";
+            updated_ms = excluded.updated_ms, seen_ms = excluded.seen_ms";
     OF_PATIENT = concat!("SELECT ", device_columns!(), " FROM device
         WHERE patient = $1 ORDER BY updated_ms DESC, serial_number");
     OF_PATIENTS = concat!("SELECT patient, ", device_columns!(), " FROM device
         WHERE patient IN (", list_of_64!(), ") ORDER BY updated_ms, serial_number DESC");
+    SEEN_OF_PATIENTS = concat!("SELECT patient, ", seen_columns!(), " FROM device
+        WHERE seen_ms IS NOT NULL AND patient IN (", list_of_64!(), ")");
     PUT = "INSERT INTO device (patient, serial_number, device_type, firmware_version, updated_ms)
         VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (patient, serial_number) DO UPDATE SET device_type = excluded.device_type,
@@ -87,7 +97,8 @@ impl HealthDb {
             .await
     }
 
-    /// Returns every bracelet that syncs of these patients have named, by the time at which it was last named.
+    /// Returns every bracelet that syncs of these patients have named, with the time at which it was last named as that of
+    /// its change, and in the order of these times. One that was attached and has sent nothing is not among them.
     pub async fn devices_of_patients(&self, patients: Vec<PatientId>) -> Result<Vec<(PatientId, Device)>> {
         let read = |row: &Row<'_>| {
             let mut columns = Columns::of(row);
@@ -96,7 +107,7 @@ impl HealthDb {
         let read_all = async move |tx: &Tx<'_>| {
             let mut found: Vec<(PatientId, Device)> = Vec::new();
             in_lists(&patients, async |list| {
-                found.extend(tx.query(OF_PATIENTS, list, read).await?);
+                found.extend(tx.query(SEEN_OF_PATIENTS, list, read).await?);
                 Ok(())
             })
             .await?;

@@ -4,6 +4,7 @@ mod afib;
 mod ahead;
 mod alarms;
 mod around_damage;
+mod bracelet_state;
 pub(crate) mod changes;
 pub(crate) mod chunk_counts;
 mod chunks;
@@ -87,6 +88,7 @@ pub(crate) fn all_texts() -> Vec<&'static str> {
         ahead::TEXTS,
         alarms::TEXTS,
         around_damage::TEXTS,
+        bracelet_state::TEXTS,
         changes::TEXTS,
         chunk_counts::TEXTS,
         chunks::TEXTS,

@@ -244,6 +244,3 @@ fn is_no_answer(error: &object_store::Error) -> bool {
 fn no_answer() -> object_store::Error {
     object_store::Error::Generic { store: "objects", source: Box::new(NoAnswer) }
 }
-
-#[cfg(test)]
-mod tests;

@@ -23,6 +23,19 @@ impl Pooler {
     /// # Panics
     /// When the variable `CI` is set and there is none, or when it does not start.
     pub fn start(server_port: u16, connections: usize) -> Option<Self> {
+        Self::start_with(server_port, connections, "")
+    }
+
+    /// The same with the connections of the server in turns, so that two transactions in a row have two of them, once they
+    /// are open.
+    ///
+    /// # Panics
+    /// As [`Pooler::start`].
+    pub fn start_in_turns(server_port: u16, connections: usize) -> Option<Self> {
+        Self::start_with(server_port, connections, "server_round_robin = 1\n")
+    }
+
+    fn start_with(server_port: u16, connections: usize, settings_of_test: &str) -> Option<Self> {
         let program = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].map(std::path::Path::new);
         let Some(program) = program.into_iter().find(|program| program.exists()) else {
             crate::skip::skip("PgBouncer is not installed");
@@ -34,7 +47,8 @@ impl Pooler {
         let text = format!(
             "[databases]\n* = host=127.0.0.1 port={server_port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
              listen_port = {port}\nunix_socket_dir =\nauth_type = trust\nauth_file = {}\npool_mode = transaction\n\
-             default_pool_size = {connections}\nmax_client_conn = 500\nlog_connections = 0\nlog_disconnections = 0\n",
+             default_pool_size = {connections}\nmax_client_conn = 500\nlog_connections = 0\nlog_disconnections = 0\n\
+             {settings_of_test}",
             users.display()
         );
         for (file, text) in [(&settings, text), (&users, "\"pulseward\" \"\"\n".to_owned())] {

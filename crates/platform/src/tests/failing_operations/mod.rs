@@ -9,4 +9,5 @@ mod reads;
 mod sealing;
 mod signing_audit_log;
 mod signing_keys;
+mod silence;
 mod study;

@@ -8,7 +8,7 @@ use super::connections::connect;
 use super::flight::{Flight, Mode};
 use super::lanes::Place;
 use crate::engine::body::{Body, Statements};
-use crate::engine::deadlines::TRY_AGAIN_WITHIN;
+use crate::engine::deadlines::{TRY_AGAIN_WITHIN, Work};
 use crate::engine::statement::Tx;
 use crate::error::{Result, StoreError};
 
@@ -27,6 +27,9 @@ pub(super) async fn read(place: &Arc<Place>, mode: Mode, mut body: Body) -> Resu
         // A read has no effects, so a second one is as good as the first. Once is enough: the broken connection took
         // those of its age with it, so the next one is new.
         Err(StoreError::Unavailable(_)) if begun.elapsed() < TRY_AGAIN_WITHIN => {
+            // Where a pooler has been found meanwhile, a single statement has to travel in a transaction.
+            let is_pooled = place.rules().statements.is_unnamed();
+            let mode = if is_pooled && mode == Mode::Single { Mode::Snapshot(Work::default()) } else { mode };
             read_once(place, mode, &mut *body).await
         }
         ended => ended,

@@ -1,7 +1,5 @@
 //! How connections are made and given up: name, deadlines, keep-alive.
 
-use std::sync::Arc;
-
 use deadpool_postgres::{Hook, HookError};
 use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -16,9 +14,15 @@ use crate::error::{Result, StoreError};
 const PREPARED_STATEMENTS: &str = "prepared_statements";
 
 /// Sets the deadlines of a new connection.
-pub(super) fn set_deadlines() -> Hook {
-    Hook::async_fn(|client, _| {
+pub(super) fn set_deadlines(statements: &Statements) -> Hook {
+    let statements = statements.clone();
+    Hook::async_fn(move |client, _| {
+        let is_pooled = statements.is_unnamed();
         Box::pin(async move {
+            // Behind a pooler they would be set for somebody else; single statements travel in transactions there.
+            if is_pooled {
+                return Ok(());
+            }
             // The pool's own limit ends with the connection that is made.
             let set = runtime::timeout(LONGEST_CONNECT, client.batch_execute(OF_SESSION)).await;
             set.map_err(|_| HookError::message("a new connection gave no answer"))?.map_err(HookError::Backend)
@@ -48,7 +52,7 @@ fn split_option(url: &str) -> Result<(String, bool)> {
 /// Returns how statements are sent to a database address.
 pub(super) fn statements(url: &str) -> Result<Statements> {
     let (_, is_prepared) = split_option(url)?;
-    Ok(if is_prepared { Statements::Prepared } else { Statements::Unnamed(Arc::default()) })
+    Ok(Statements::new(is_prepared))
 }
 
 /// Returns the configuration of a database address.

@@ -49,6 +49,8 @@ pub(in crate::engine) struct Flight {
     /// Whether the server has answered a statement of this transaction.
     is_answered: Cell<bool>,
     has_failed: Cell<bool>,
+    /// Whether a statement was looked for where it was not prepared.
+    has_met_pooler: Cell<bool>,
     /// Statements whose answers the work or its commit waits for, or waited for when it was dropped.
     awaited: Cell<usize>,
 }
@@ -77,6 +79,7 @@ impl Flight {
             is_open: Cell::new(mode != Mode::Single),
             is_answered: Cell::new(false),
             has_failed: Cell::new(false),
+            has_met_pooler: Cell::new(false),
             awaited: Cell::new(0),
         };
         if let Some(text) = text {
@@ -224,6 +227,18 @@ impl Flight {
         self.all_answered().await.err().map_or(noticed, StoreError::from)
     }
 
+    /// Returns whether a statement was refused because a pooler gave it to a connection that does not know it. Such a
+    /// statement was not carried out.
+    pub(super) fn has_met_pooler(&self) -> bool {
+        self.has_met_pooler.get()
+    }
+
+    fn note(&self, error: &tokio_postgres::Error) {
+        if self.client.statements().shows_pooler(error) {
+            self.has_met_pooler.set(true);
+        }
+    }
+
     /// Waits for an answer, and takes those before it: the connection holds back what comes behind an answer that nobody
     /// takes, where it arrives in more than two pieces. A damaged page brings such, with a warning, an error and an end.
     async fn answered<A>(&self, asked: impl Future<Output = A>) -> A {
@@ -251,6 +266,7 @@ impl Flight {
             let Poll::Ready(answer) = first.as_mut().poll(context) else { return Poll::Pending };
             sent.pop_front();
             if let Err(error) = answer {
+                self.note(&error);
                 self.failure.borrow_mut().get_or_insert(error);
             }
         }
@@ -261,6 +277,7 @@ impl Flight {
         match answer {
             Ok(answer) => Ok(answer),
             Err(error) => {
+                self.note(&error);
                 self.has_failed.set(true);
                 Err(self.cause(error.into()).await)
             }

@@ -8,7 +8,6 @@ use super::connections::{Connections, connect};
 use super::lanes::Place;
 use super::pooled::refuse_pooler;
 use super::rules::Rules;
-use super::statements::Statements;
 use super::watch::{PROBES, Watch};
 use super::{Postgres, connection};
 use crate::engine::address::Limits;
@@ -25,16 +24,20 @@ impl Postgres {
         let breaker = Arc::new(Breaker::new());
         let lanes = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, MOST_LANES);
         let statements = connection::statements(url)?;
-        let is_pooled = matches!(statements, Statements::Unnamed(_));
-        if !is_pooled {
+        if !statements.is_unnamed() {
             refuse_pooler(url).await?;
         }
-        let rules = Rules { wait: limits.wait, longest_cancel: LONGEST_CANCEL, breaker: breaker.clone(), statements };
+        let rules = Rules {
+            wait: limits.wait,
+            longest_cancel: LONGEST_CANCEL,
+            breaker: breaker.clone(),
+            statements: statements.clone(),
+        };
         // What gets no answer there is not waited for: the answer is that there is none.
         let of_probes = Rules { wait: LONGEST_PROBE, longest_cancel: Duration::ZERO, ..rules.clone() };
         let operations = Connections::open(&config, limits.connections, lanes, rules)?;
         let probes = Connections::open(&config, PROBES, 1, of_probes)?;
-        let watch = Watch { probes, operations: operations.clone(), breaker, is_pooled };
+        let watch = Watch { probes, operations: operations.clone(), breaker, statements };
         let postgres = Postgres { operations, watch, url: url.into() };
         postgres.operations.run(async move |place| migrate(&place, migrations).await).await?;
         Ok(postgres)

@@ -9,7 +9,6 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::connection;
 use super::rules::Rules;
-use super::statements::Statements;
 use crate::engine::counts::PoolCounts;
 use crate::engine::deadlines::LONGEST_CONNECT;
 use crate::engine::durations::Durations;
@@ -68,18 +67,15 @@ impl Pool {
             opening.opened.fetch_add(1, Ordering::Relaxed);
             Ok(())
         });
-        let mut builder = deadpool_postgres::Pool::builder(manager)
+        let builder = deadpool_postgres::Pool::builder(manager)
             .max_size(connections)
             .wait_timeout(Some(rules.wait))
             .create_timeout(Some(LONGEST_CONNECT))
             // Without limits a server that takes connections and says nothing would keep an operation for ever.
             .recycle_timeout(Some(LONGEST_CONNECT))
             .runtime(deadpool_postgres::Runtime::Tokio1)
-            .post_create(count_opened);
-        // Behind a pooler they would be set for somebody else; single statements travel in transactions there.
-        if matches!(rules.statements, Statements::Prepared) {
-            builder = builder.post_create(connection::set_deadlines());
-        }
+            .post_create(count_opened)
+            .post_create(connection::set_deadlines(&rules.statements));
         let connections = builder.build().map_err(|error| StoreError::Unavailable(error.to_string()))?;
         Ok(Pool { connections, tls, counters: counters.clone() })
     }

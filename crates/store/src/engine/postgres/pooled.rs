@@ -1,7 +1,8 @@
 //! Finding a pooler in transaction mode at the start, where an address does not say that there is one.
 //!
 //! What is prepared on one connection would be looked for on another of the server's, now and then and on no schedule: a
-//! fault that shows under load and not when somebody tries it out.
+//! fault that shows under load and not when somebody tries it out. One that is not found here is found by its first such
+//! statement ([`statements`](super::statements)).
 
 use tokio_postgres::{Client, SimpleQueryMessage};
 

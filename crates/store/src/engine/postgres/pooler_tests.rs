@@ -14,9 +14,12 @@ const ADD: &str = "INSERT INTO counter (name, value) VALUES ($1, $2)";
 const OF_NAME: &str = "SELECT value FROM counter WHERE name = $1 AND value > $2 LIMIT 1";
 const DEADLINE: &str = "SELECT current_setting('statement_timeout')";
 
+fn behind(pooler: &Pooler, server: &OwnServer, database: &str) -> String {
+    database.replace(&format!(":{}/", server.port()), &format!(":{}/", pooler.port()))
+}
+
 async fn open_behind(pooler: &Pooler, server: &OwnServer, database: &str) -> Db {
-    let url = database.replace(&format!(":{}/", server.port()), &format!(":{}/", pooler.port()));
-    open_with(format!("{url}&prepared_statements=off"), CONNECTIONS).await
+    open_with(format!("{}&prepared_statements=off", behind(pooler, server, database)), CONNECTIONS).await
 }
 
 /// Everything that an operation can send.
@@ -48,15 +51,37 @@ async fn operations_behind_a_pooler_in_transaction_mode_succeed() {
     let database = server.database();
     let db = open_behind(&pooler, &server, &database).await;
     let other = open_behind(&pooler, &server, &database).await;
+    all_work([&db, &other]).await;
+    db.check_writing().await.unwrap();
+    let deadline = async |tx: &Tx<'_>| tx.query_opt(DEADLINE, &[], |row| row.get::<String>(0)).await;
+    assert_eq!(db.read_single(deadline).await.unwrap().as_deref(), Some("1min"), "of a single statement too");
+    assert_eq!(db.counts().pool.breaks, 0);
+}
+
+/// Lets many work at once on both, and looks whether each write was carried out once.
+async fn all_work(nodes: [&Db; 2]) {
     let workers = (0..2 * CONNECTIONS as i64).map(|worker| {
-        let db = if worker % 2 == 0 { db.clone() } else { other.clone() };
+        let db = nodes[usize::from(worker % 2 == 1)].clone();
         runtime::spawn("a worker", async move { work(&db, worker).await })
     });
     try_join_all(workers.collect::<Vec<_>>()).await.unwrap();
-    db.check_writing().await.unwrap();
-    let raised = db.read(async |tx| number(tx, VALUE).await).await.unwrap();
+    let raised = nodes[0].read(async |tx| number(tx, VALUE).await).await.unwrap();
     assert_eq!(raised, 2 * ROUNDS * 2 * CONNECTIONS as i64);
-    let deadline = async |tx: &Tx<'_>| tx.query_opt(DEADLINE, &[], |row| row.get::<String>(0)).await;
-    assert_eq!(db.read_single(deadline).await.unwrap().as_deref(), Some("1min"), "of a single statement too");
+}
+
+/// The look at the start finds two connections of the server, so nothing shows the pooler until a statement is looked for
+/// on a connection on which it was not prepared.
+#[tokio::test(flavor = "multi_thread")]
+async fn pooler_that_was_not_found_at_the_start_fails_no_operation() {
+    let Some(server) = OwnServer::start() else { return };
+    let Some(pooler) = Pooler::start_in_turns(server.port(), OF_SERVER) else { return };
+    let url = behind(&pooler, &server, &server.database());
+    std::thread::scope(|threads| {
+        for _ in 0..OF_SERVER {
+            threads.spawn(|| server.execute(&url, "SELECT pg_sleep(0.5)"));
+        }
+    });
+    let db = open_with(url, CONNECTIONS).await;
+    all_work([&db, &db]).await;
     assert_eq!(db.counts().pool.breaks, 0);
 }

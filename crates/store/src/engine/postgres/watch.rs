@@ -14,6 +14,7 @@ use super::attempts::{Attempt, read, write_once};
 use super::breaker::{Breaker, away};
 use super::connections::Connections;
 use super::flight::Mode;
+use super::statements;
 use crate::engine::body::{Answer, Body};
 use crate::engine::deadlines::{ASK_TWICE_AFTER, LONGEST_PROBE, LONGEST_RETURN, PROBE_EVERY, SUSPICIOUS, Work};
 use crate::error::{Result, StoreError};
@@ -34,8 +35,8 @@ pub(super) struct Watch {
     /// What operations use; those that lead to where nobody answers are closed.
     pub operations: Connections,
     pub breaker: Arc<Breaker>,
-    /// Whether a pooler gives each transaction another connection of the server.
-    pub is_pooled: bool,
+    /// How statements are sent: a pooler gives each transaction another connection of the server.
+    pub statements: statements::Statements,
 }
 
 impl Watch {
@@ -63,7 +64,7 @@ impl Watch {
 
     /// Returns how a single statement runs that reads: by itself, unless its deadlines have to travel with it.
     pub fn mode_of_single(&self, kind: Work) -> Mode {
-        if self.is_pooled || kind.needs_transaction() { Mode::Snapshot(kind) } else { Mode::Single }
+        if self.statements.is_unnamed() || kind.needs_transaction() { Mode::Snapshot(kind) } else { Mode::Single }
     }
 
     /// Returns how often the breaker has opened, and whether it is open.

@@ -40,7 +40,7 @@ sql! {
     ROWS_AROUND = concat!("SELECT CAST(1 AS BIGINT), ", chunk_columns!(), rows_around!());
     /// The same, with the patient's row and an earlier sync of the same id.
     ALL_AROUND = concat!("SELECT CAST(1 AS BIGINT), ", chunk_columns!(), rows_around!(), "
-        UNION ALL SELECT 0, events, 0, 0, 0, 0, 0, CAST(NULL AS BIGINT), CAST(NULL AS BYTEA), latest
+        UNION ALL SELECT 0, events, 0, 0, 0, 0, 0, CAST(NULL AS BIGINT), bracelet, latest
             FROM patient WHERE uuid = $1
         UNION ALL SELECT 3, sequence, 0, 0, 0, 0, 0, CAST(NULL AS BIGINT), content_hash, CAST(NULL AS TEXT)
             FROM event WHERE patient = $1 AND sync_id = $9
@@ -69,8 +69,8 @@ enum Asked {
 /// What decides what a sync writes.
 #[derive(Debug, Default)]
 pub(super) struct Around {
-    /// Number of the patient's last event and the text of the latest values; `None` when there is no such patient.
-    pub patient: Option<(i64, Option<String>)>,
+    /// What a sync changes of the patient's row; `None` when there is no such patient.
+    pub patient: Option<PatientBefore>,
     /// The stored charge of the bracelet that the sync describes, %.
     pub battery_level: Option<i64>,
     /// Content of an earlier sync of this id.
@@ -81,6 +81,17 @@ pub(super) struct Around {
     segments: Vec<SealedKey>,
     /// Rows that came while others were damaged: type, first and last time.
     unverified: Vec<(DataType, i64, i64)>,
+}
+
+/// What a sync changes of the patient's row, as it was read.
+#[derive(Debug)]
+pub(super) struct PatientBefore {
+    /// Number of the patient's last event.
+    pub events: i64,
+    /// Text of the latest values.
+    pub latest: Option<String>,
+    /// Stored state of the bracelet.
+    pub bracelet: Option<Vec<u8>>,
 }
 
 /// A generation of a sealed period.
@@ -228,7 +239,7 @@ fn spans(channels: &[ChannelChunks]) -> Vec<Span> {
 
 /// A row of either statement.
 enum Found {
-    Patient { events: i64, latest: Option<String> },
+    Patient(PatientBefore),
     Chunk(DataType, StoredChunk),
     Segment(SealedKey),
     EarlierSync { hash: Option<Vec<u8>> },
@@ -262,7 +273,7 @@ fn read_found(row: &Row<'_>) -> Result<Found> {
         DataType::from_number(row.get(1)?).ok_or_else(|| StoreError::Damaged("a row is of an unknown type".to_owned()))
     };
     Ok(match row.get::<i64>(0)? {
-        0 => Found::Patient { events: row.get(1)?, latest: row.get(9)? },
+        0 => Found::Patient(PatientBefore { events: row.get(1)?, latest: row.get(9)?, bracelet: row.get(8)? }),
         1 => Found::Chunk(known_type()?, read_chunk(&mut Columns::after(row, 1))?),
         2 => Found::Segment(SealedKey {
             data_type: known_type()?,
@@ -280,7 +291,7 @@ fn read_found(row: &Row<'_>) -> Result<Found> {
 impl Around {
     fn take(&mut self, found: Found) {
         match found {
-            Found::Patient { events, latest } => self.patient = Some((events, latest)),
+            Found::Patient(before) => self.patient = Some(before),
             Found::Chunk(data_type, chunk) => {
                 self.chunks.entry((data_type, chunk.key().channel)).or_default().push(chunk);
             }

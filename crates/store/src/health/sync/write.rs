@@ -9,20 +9,21 @@ use vitals::measured::Measured;
 use vitals::merge::{Ordered, admit, in_time_order, last_write_wins, with_exact_times};
 use vitals::registry::DataType;
 
+use super::super::bracelet_state::{self, AfterSync};
 use super::super::chunks::{self, Prepared};
 use super::super::{devices, latest, tally, unverified};
-use super::around::{self, Around, Hold, SealedRange, SealedRows};
+use super::around::{self, Around, Hold, PatientBefore, SealedRange, SealedRows};
 use super::event::SyncBody;
 use super::prepare::ChannelChunks;
 use super::request::{Counts, NamedSync, Purpose, Sync, SyncOutcome};
 use crate::engine::{Param, Tx};
 use crate::error::{Result, StoreError};
-use crate::events::{EventType, raise_event_position};
+use crate::events::{self, EventType, raise_event_position};
 use crate::health::due::AHEAD_MS;
 use crate::texts::sql;
 
 sql! {
-    RAISE = concat!("UPDATE patient SET arrivals = $2, events = $2, last_sync_ms = $3, latest = $4,
+    RAISE = concat!("UPDATE patient SET arrivals = $2, events = $2, last_sync_ms = $3, latest = $4, bracelet = $7,
         derive_ready_ms = CASE WHEN derive_ready_ms <= $5 THEN derive_ready_ms ELSE COALESCE($5, derive_ready_ms) END, ",
         raise_event_position!(), " WHERE uuid = $1 AND events + 1 = $2 AND latest IS NOT DISTINCT FROM $6");
     /// Cannot be written when the patient's row was not raised: it is gone, has another event of this number, or a
@@ -78,7 +79,7 @@ async fn write(
     (hold, purpose): (Hold, Purpose),
 ) -> Result<Written> {
     let around = around::look(tx, sync, channels, hold).await?;
-    let Some((events, stored_latest)) = &around.patient else {
+    let Some(before) = &around.patient else {
         return Ok(Written::Done(SyncOutcome::UnknownPatient));
     };
     if let (Some(hash), Some(id)) = (&around.known_hash, &sync.id)
@@ -100,10 +101,12 @@ async fn write(
         return Ok(Written::Done(SyncOutcome::Stored(additions.totals)));
     }
     // Not taken under a lock: the statement that raises the row names the number before, and fails where it is another.
-    let number = events + 1;
+    let number = before.events + 1;
+    let blocks = channels.iter().flat_map(|channel| &channel.chunks).map(|chunk| &chunk.block);
+    let bracelet = bracelet_state::after_sync(&sync.patient, before.bracelet.as_deref(), blocks, sync.received_ms)?;
     // The patient's row before everything that refers to it: from here on transactions of this patient wait for this
     // one.
-    raise_patient(tx, sync, number, stored_latest.as_deref(), &additions).await?;
+    raise_patient(tx, sync, before, &bracelet, &additions).await?;
     chunks::insert_all(tx, &sync.patient, number, &additions.chunks).await?;
     additions.counts.add(tx, &sync.patient).await?;
     unverified::note(tx, &sync.patient, number, &additions.unverified).await?;
@@ -111,6 +114,10 @@ async fn write(
     let new_id = sync.id.as_ref().filter(|_| around.known_hash.is_none());
     // Always, also where nothing was new: the event carries the id by which a repetition of the sync is known.
     add_event(tx, sync, number, additions.body, new_id).await?;
+    if let Some(look_ms) = bracelet.look_ms {
+        bracelet_state::look_at(tx, &sync.patient, look_ms).await?;
+    }
+    events::append(tx, &sync.patient, &bracelet.events).await?;
     if let Some(device) = &sync.device {
         devices::report(tx, &sync.patient, device, around.battery_level, sync.received_ms).await?;
     }
@@ -213,10 +220,11 @@ fn first_copies(stored: &Block, of_sync: &Block, ordered: &Ordered) -> Block {
 async fn raise_patient(
     tx: &Tx<'_>,
     sync: &Sync,
-    number: i64,
-    stored_latest: Option<&str>,
+    before: &PatientBefore,
+    bracelet: &AfterSync,
     additions: &Additions<'_>,
 ) -> Result<()> {
+    let stored_latest = before.latest.as_deref();
     let latest = match latest::parse(&sync.patient, stored_latest) {
         Ok(mut values) => {
             values.merge_newer(&additions.newest);
@@ -227,7 +235,9 @@ async fn raise_patient(
         Err(error) => return Err(error),
     };
     let ready_ms = additions.body.ready_ms(sync.received_ms);
-    let params: [&dyn Param; 6] = [&sync.patient, &number, &sync.received_ms, &latest, &ready_ms, &stored_latest];
+    let number = before.events + 1;
+    let params: [&dyn Param; 7] =
+        [&sync.patient, &number, &sync.received_ms, &latest, &ready_ms, &stored_latest, &bracelet.known];
     tx.put(RAISE, &params).await
 }
 

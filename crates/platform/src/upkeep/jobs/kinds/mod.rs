@@ -11,6 +11,7 @@ mod merging;
 mod outbox;
 mod retention;
 mod sealing;
+mod silence;
 mod unit;
 mod verification;
 
@@ -22,6 +23,7 @@ pub(crate) const ALL: &[Kind] = &[
     Kind::of::<export::Export>(),
     Kind::of::<outbox::DeliverMessages>(),
     Kind::of::<derivation::DeriveAgain>(),
+    Kind::of::<silence::NoteSilence>(),
     Kind::of::<merging::PlanMerging>(),
     Kind::of::<merging::Merge>(),
     Kind::of::<sealing::PlanSealing>(),
