@@ -66,23 +66,22 @@ struct Window {
 }
 
 impl Data {
-    /// Returns the gaps of what is shown of a patient in a range of µs, whose end is excluded.
+    /// Returns the gaps of what is shown of a patient in a range of µs, whose end is excluded. `tally` is that of the
+    /// quarters of an hour of the range.
     pub(super) async fn gaps(
         &self,
         patient: &Readable<PatientId>,
         span_us: (i64, i64),
         types: &[DataType],
+        tally: &[TallyRow],
     ) -> Result<Vec<Gap>> {
         let patient = patient.uuid();
         let (from_us, end_us) = span_us;
         let day = |time_us: i64| LocalDay(time_us.div_euclid(DAY_US) as i32);
         let activity = [DataType::Activity, DataType::Activity];
-        let cells =
-            self.core.health().slots_of_types(patient, day(from_us - AROUND_US), day(end_us + AROUND_US), activity);
-        let quarters = (from_us.div_euclid(QUARTER_US) * QUARTER_US, end_us);
-        let (cells, tally) =
-            tokio::try_join!(cells, self.core.health().tally_between(patient, quarters.0, quarters.1))?;
-        Ok(gaps_of(span_us, &windows_of(&cells), &quarters_with(&tally, types), self.core.now_ms() * 1000))
+        let days = (day(from_us - AROUND_US), day(end_us + AROUND_US));
+        let cells = self.core.health().slots_of_types(patient, days.0, days.1, activity).await?;
+        Ok(gaps_of(span_us, &windows_of(&cells), &quarters_with(tally, types), self.core.now_ms() * 1000))
     }
 }
 

@@ -5,19 +5,19 @@
 //! points, the rows themselves are the answer. Rows are read piece by piece, so the memory that an answer takes grows
 //! with its points and not with the range.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use boxed_futures::boxed_futures;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use vitals::block::Block;
 use vitals::registry::{Channel, ChannelRule, Colour, DataType, NULL, TestKind};
-use vitals::zone::SECOND_US;
+use vitals::zone::{QUARTER_US, SECOND_US};
 
 use super::gaps::Gap;
 use crate::core::access::{Readable, Researcher};
 use crate::core::error::{PlatformError, Result};
 use crate::data::Data;
-use store::PatientId;
+use store::{PatientId, TallyRow};
 
 /// The most points that a series may have.
 pub const MOST_POINTS: usize = 10_000;
@@ -186,33 +186,33 @@ impl Data {
         let mut types: Vec<DataType> = request.columns.iter().map(|column| column.data_type).collect();
         types.sort_unstable();
         types.dedup();
+        let (from_us, end_us) = request.span_us();
+        let first_quarter_us = from_us.div_euclid(QUARTER_US) * QUARTER_US;
+        let tally = self.core.health().tally_between(patient.uuid(), first_quarter_us, end_us).await?;
         let mut found: BTreeMap<(usize, Channel), Extremes> = BTreeMap::new();
         for data_type in &types {
-            self.read_type(&patient, *data_type, request, &mut found).await?;
+            let pieces = pieces_with_rows(&tally, *data_type, (from_us, end_us));
+            self.read_type(&patient, (*data_type, pieces), request, &mut found).await?;
         }
         let series = found.into_iter().map(|((at, channel), extremes)| extremes.series(request.columns[at], channel));
         Ok(Chart {
             bucket_us: request.bucket_us(),
             series: series.collect(),
-            gaps: self.gaps(&patient, request.span_us(), &types).await?,
+            gaps: self.gaps(&patient, (from_us, end_us), &types, &tally).await?,
         })
     }
 
-    /// Looks at all rows of a type.
+    /// Looks at all rows of a type, piece by piece.
     async fn read_type(
         &self,
         patient: &Readable<PatientId>,
-        data_type: DataType,
+        (data_type, pieces): (DataType, Vec<(i64, i64)>),
         request: &SeriesRequest,
         found: &mut BTreeMap<(usize, Channel), Extremes>,
     ) -> Result<()> {
-        let (from_us, end_us) = request.span_us();
-        let starts = (from_us..end_us).step_by(piece_us(data_type) as usize);
-        let read = |start_us: i64| {
-            let last_us = (start_us + piece_us(data_type)).min(end_us) - 1;
-            self.core.health().rows(patient.uuid(), data_type, start_us, last_us)
-        };
-        let mut pieces = stream::iter(starts).map(read).buffered(PIECES_AHEAD);
+        let read =
+            |(start_us, end_us): (i64, i64)| self.core.health().rows(patient.uuid(), data_type, start_us, end_us - 1);
+        let mut pieces = stream::iter(pieces).map(read).buffered(PIECES_AHEAD);
         while let Some(blocks) = pieces.try_next().await? {
             for block in &blocks {
                 // One pass for all columns of a type: reading its rows is most of the work.
@@ -227,6 +227,32 @@ impl Data {
         }
         Ok(())
     }
+}
+
+/// Returns the pieces of a range in which rows of a type lie: begin and end, µs, the end excluded. A year of a waveform has a
+/// hundred thousand pieces, of which a patient has sent some.
+fn pieces_with_rows(tally: &[TallyRow], data_type: DataType, (from_us, end_us): (i64, i64)) -> Vec<(i64, i64)> {
+    let quarters: BTreeSet<i64> =
+        tally.iter().filter(|row| row.data_type == data_type).map(|row| row.quarter.start_us).collect();
+    let mut pieces: Vec<(i64, i64)> = Vec::new();
+    for start_us in quarters {
+        let mut from = start_us.max(from_us);
+        let end = (start_us + QUARTER_US).min(end_us);
+        match pieces.last_mut() {
+            // One statement reads what lies next to each other.
+            Some((first_us, last_end_us)) if *last_end_us == from && end - *first_us <= piece_us(data_type) => {
+                *last_end_us = end;
+                continue;
+            }
+            _ => {}
+        }
+        while from < end {
+            let piece_end = end.min(from + piece_us(data_type));
+            pieces.push((from, piece_end));
+            from = piece_end;
+        }
+    }
+    pieces
 }
 
 /// What is kept of a series while its rows pass by.
@@ -306,6 +332,7 @@ impl Extremes {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use store::LocalQuarter;
     use vitals::block::Cells;
     use vitals::zone::ZoneRuns;
 
@@ -377,6 +404,31 @@ mod tests {
             let last = (end_us - 1 - from_us) / request.bucket_us();
             assert!((last as usize) < points && request.bucket_us() > 0, "{from_ms} {to_ms} {points}");
         }
+    }
+
+    #[test]
+    fn pieces_are_those_of_a_range_that_have_rows() {
+        let row = |data_type, quarter: i64| TallyRow {
+            data_type,
+            quarter: LocalQuarter { start_us: quarter * QUARTER_US, offset_s: 0 },
+            samples: 1,
+        };
+        let of = |data_type, quarters: &[i64], span: (i64, i64)| {
+            let tally: Vec<TallyRow> = quarters.iter().map(|quarter| row(data_type, *quarter)).collect();
+            pieces_with_rows(&tally, data_type, span)
+        };
+        let year = (0, 400 * 96 * QUARTER_US);
+        assert_eq!(of(DataType::Ppg2, &[], year), []);
+        let third = QUARTER_US / 3;
+        assert_eq!(of(DataType::Ppg2, &[7], year), [21, 22, 23].map(|at| (at * third, (at + 1) * third)));
+        assert_eq!(
+            of(DataType::Ppg2, &[7], (7 * QUARTER_US + 5, 7 * QUARTER_US + 9)),
+            [(7 * QUARTER_US + 5, 7 * QUARTER_US + 9)]
+        );
+        let quarters: Vec<i64> = (0..30).chain([40]).collect();
+        let pieces = [(0, 24), (24, 30), (40, 41)].map(|(from, end)| (from * QUARTER_US, end * QUARTER_US));
+        assert_eq!(of(DataType::Activity, &quarters, year), pieces);
+        assert_eq!(pieces_with_rows(&[row(DataType::Acc, 3)], DataType::Activity, year), [], "of another type");
     }
 
     #[test]
