@@ -9,6 +9,7 @@ pub(crate) mod overwriting;
 pub(crate) mod retention;
 pub(crate) mod scrub;
 pub mod seal;
+mod sealed_files;
 pub(crate) mod stores;
 pub(crate) mod sweep;
 

@@ -5,15 +5,12 @@ use std::time::Duration;
 
 use boxed_futures::boxed_futures;
 use runtime::Instant;
-use store::segment::SegmentRow;
-use store::{
-    DamageFinding, DamagedPage, DamagedRows, PagesPart, ScrubFinding, ScrubStage, ScrubState, StoreError, Walk,
-    WalkPart, WalkPosition,
-};
+use store::{PagesPart, ScrubFinding, ScrubStage, ScrubState, StoreError, Walk, WalkPart, WalkPosition};
 
 use crate::core::error::{PlatformError, Result};
 use crate::core::work::{Ended, Work};
 use crate::upkeep::Upkeep;
+use crate::upkeep::sealed_files::finding;
 
 /// The next pass begins so long after the last one has ended.
 const PASS_EVERY_MS: i64 = 86_400_000;
@@ -132,25 +129,6 @@ impl Upkeep {
         Ok(part)
     }
 
-    /// Returns the next sealed files behind a path, and what of their list is damaged; then all that can be found are the
-    /// next.
-    pub(crate) async fn files_behind(&self, behind: &str) -> Result<(Vec<SegmentRow>, Vec<ScrubFinding>)> {
-        let health = self.core.health();
-        match health.segments_by_path(behind).await {
-            Err(error) if error.is_damage() => {
-                let (rows, findings) = health.segments_around_damage(behind).await?;
-                let mut found: Vec<ScrubFinding> = findings.into_iter().map(|one| finding("segments", one)).collect();
-                if found.is_empty() {
-                    // An index of the list, without which its rows are all there.
-                    let page = DamagedPage { table: Some("segment".to_owned()), page: 0, reason: error.to_string() };
-                    found.push(ScrubFinding::Page("health", page));
-                }
-                Ok((rows, found))
-            }
-            rows => Ok((rows?, Vec::new())),
-        }
-    }
-
     /// Looks at every row of the health database and every page of both at once, without a rate; answers how many rows there
     /// are, and what is damaged. `progress` hears of the number of rows. What is found is noted as a pass notes it, and
     /// what is right again is forgotten.
@@ -235,13 +213,4 @@ fn pages_part(database: &'static str, PagesPart { bytes, damaged, next }: PagesP
 
 fn position_of(text: &str) -> Result<WalkPosition> {
     serde_json::from_str(text).map_err(|error| StoreError::Damaged(format!("the place of a pass: {error}")).into())
-}
-
-/// Returns what is damaged, also where the row does not say of which time it is.
-fn finding(what: &str, DamageFinding { patient, error }: DamageFinding) -> ScrubFinding {
-    let rows = match error {
-        StoreError::DamagedRows(rows) => *rows,
-        other => DamagedRows { what: what.to_owned(), first_us: 0, last_us: 0, reason: other.to_string() },
-    };
-    ScrubFinding::Rows(patient, rows)
 }
