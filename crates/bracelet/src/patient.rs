@@ -1,6 +1,8 @@
 //! Who wears the bracelet: an invented person and their resting values.
 
-use jiff::tz::TimeZone;
+use std::sync::LazyLock;
+
+use jiff::tz::{TimeZone, TimeZoneDatabase};
 use rand::RngExt;
 use serde::Serialize;
 
@@ -89,6 +91,13 @@ pub struct Patient {
     pub(crate) randomness: Randomness,
 }
 
+/// Returns a zone of the tables that this program brings along, as the service has them: by those of a machine, the simulated
+/// day would be another than the one that is computed of it. `Factory` is there for machines whose zone has not been set.
+fn bundled_zone(name: &str) -> Option<TimeZone> {
+    static TABLES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
+    TABLES.get(name).ok().filter(|_| !name.eq_ignore_ascii_case("Factory"))
+}
+
 impl Patient {
     /// Patient number `index` of the fleet with this `seed`, living in the zone of that name.
     pub fn new(
@@ -98,7 +107,7 @@ impl Patient {
         onset_ms: i64,
         zone_name: &str,
     ) -> Result<Self, BraceletError> {
-        let zone = TimeZone::get(zone_name).map_err(|_| BraceletError::UnknownZone(zone_name.to_owned()))?;
+        let zone = bundled_zone(zone_name).ok_or_else(|| BraceletError::UnknownZone(zone_name.to_owned()))?;
         let randomness = Randomness::new(seed, index);
         let (person, baseline) = invent_person(&randomness, index);
         Ok(Self {
@@ -176,4 +185,17 @@ fn invent_person(randomness: &Randomness, index: u64) -> (Person, Baseline) {
         battery_drain: random.random_range(2.2..3.6),
     };
     (person, baseline)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_a_machine_are_no_zones() {
+        for name in ["localtime", "posixrules", "Factory", "factory", "Mars/Olympus"] {
+            assert!(bundled_zone(name).is_none(), "{name}");
+        }
+        assert!(["UTC", "Europe/Zurich", "asia/kathmandu"].iter().all(|name| bundled_zone(name).is_some()));
+    }
 }

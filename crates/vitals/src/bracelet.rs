@@ -127,7 +127,8 @@ impl KnownBracelet {
     ) -> Vec<BraceletChange> {
         let until = |block: &Block| block.times_us.partition_point(|time| *time <= not_after_us);
         let rows = Rows { blocks: blocks.map(|block| (block, 0..until(block))).collect() };
-        let changes = [self.take_newest(&rows, received_ms), self.take_charging(&rows), self.take_wear(&rows)];
+        let newest_ms = rows.newest_ms().map(|newest_ms| newest_ms.min(to_ms(not_after_us)));
+        let changes = [self.take_newest(newest_ms, received_ms), self.take_charging(&rows), self.take_wear(&rows)];
         changes.into_iter().flatten().collect()
     }
 
@@ -144,9 +145,10 @@ impl KnownBracelet {
         Some(BraceletChange { state: BraceletState::Silent, time_ms: heard.sample_ms })
     }
 
-    /// Rows older than the newest one fill a gap: they do not show that the bracelet still sends.
-    fn take_newest(&mut self, rows: &Rows<'_>, received_ms: i64) -> Option<BraceletChange> {
-        let sample_ms = rows.newest_ms()?;
+    /// Rows older than the newest one fill a gap: they do not show that the bracelet still sends. Those ahead of the clock
+    /// count as of the latest time that rows may have, or a bracelet whose clock is minutes ahead would seem to send nothing.
+    fn take_newest(&mut self, newest_ms: Option<i64>, received_ms: i64) -> Option<BraceletChange> {
+        let sample_ms = newest_ms?;
         let before = self.heard;
         if before.is_some_and(|before| sample_ms <= before.sample_ms) {
             return None;
@@ -219,9 +221,9 @@ fn is_newest(newest: Option<Reported>, time_ms: i64) -> bool {
 }
 
 impl Rows<'_> {
-    /// Time of the newest row, ms.
+    /// Time of the newest row, of those too that are ahead of the clock, ms.
     fn newest_ms(&self) -> Option<i64> {
-        let last = |(block, rows): &(&Block, Range<usize>)| block.times_us[rows.clone()].last().copied();
+        let last = |(block, _): &(&Block, Range<usize>)| block.times_us.last().copied();
         self.blocks.iter().filter_map(last).max().map(to_ms)
     }
 

@@ -104,6 +104,20 @@ fn bracelet_is_silent_an_hour_after_its_last_newer_sample_and_heard_with_the_nex
     assert_eq!(known.silent_from_ms(), Some(9_000_000 + SILENT_AFTER_MS));
 }
 
+/// A row of each minute comes at once, from a bracelet that is six minutes ahead, where five are taken.
+#[test]
+fn bracelet_whose_clock_is_ahead_is_heard_with_each_sync() {
+    let mut known = KnownBracelet::default();
+    for minute in 0..61 {
+        let not_after_us = (minute + 5) * MINUTE_MS * 1000;
+        known.take([&rows("bpm", &[(minute + 6, 60)])].into_iter(), minute * MINUTE_MS, not_after_us);
+    }
+    assert_eq!(known.silent_from_ms(), Some(60 * MINUTE_MS + SILENT_AFTER_MS));
+    // A clock that is right again is heard once its time has come.
+    known.take([&rows("bpm", &[(67, 60)])].into_iter(), 67 * MINUTE_MS, 72 * MINUTE_MS * 1000);
+    assert_eq!(known.silent_from_ms(), Some(67 * MINUTE_MS + SILENT_AFTER_MS));
+}
+
 #[test]
 fn rows_ahead_of_the_clock_change_nothing() {
     let mut known = KnownBracelet::default();

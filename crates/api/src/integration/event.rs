@@ -66,6 +66,10 @@ pub(super) struct EventData {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = json!([{"type": "activity", "from": 1_763_600_000_000_i64, "to": 1_763_600_060_000_i64, "stored": 2, "replaced": 0}]))]
     rows: Option<Vec<StoredRows>>,
+    /// Whether the sync named its bracelet, of `sync.stored`; with `full=1`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = true)]
+    device: Option<bool>,
     /// Local day whose summary changed, YYYY-MM-DD, of `day.updated`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "2025-11-20")]

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::common::Answer;
 use crate::common::study::Study;
 
 /// Nobody's uuid, and texts that are none.
@@ -13,6 +14,22 @@ const NOBODY: [&str; 6] = [
     "..%2F..%2Fetc%2Fpasswd",
     "%F0%9F%92%A9",
 ];
+
+#[tokio::test]
+async fn call_without_a_credential_is_answered_where_one_may_go() {
+    let study = Study::begin().await;
+    let places = |answer: &Answer| answer.body["message"].as_str().expect("a message").to_owned();
+    let refused = study.story.get("/integration/v1/groups").await;
+    assert_eq!(refused.error(), (401, "unauthenticated"));
+    for place in ["Authorization: Bearer", "X-Api-Key", "?token="] {
+        assert!(places(&refused).contains(place), "{refused:?}");
+    }
+    for path in ["/users/me", "/health/user-summaries?date_from=2025-11-20&date_to=2025-11-20"] {
+        let refused = study.story.get(path).await;
+        assert_eq!(refused.error(), (401, "unauthenticated"), "{path}");
+        assert!(places(&refused).contains("send the token as Authorization: Bearer"), "{refused:?}");
+    }
+}
 
 #[tokio::test]
 async fn unknown_patients_are_not_found_on_every_route() {

@@ -54,7 +54,7 @@ impl GroupEvent {
         match self.event_type {
             EventType::SyncStored => {
                 json!({ "types": synced(body).map(|(name, _)| name).collect::<Vec<_>>(),
-                    "rows": synced(body).map(rows_of_type).collect::<Vec<_>>() })
+                    "rows": synced(body).map(rows_of_type).collect::<Vec<_>>(), "device": body["device"] == true })
             }
             // These hold what is shown, under the names of the interface.
             EventType::NewsScored | EventType::DeviceChanged => body.clone(),
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(event.id(), "health.ada.7");
         assert_eq!(event.names(), json!({"types": ["activity"]}));
         let rows = json!([{"type": "activity", "from": 1000, "to": 3000, "stored": 3, "replaced": 1}]);
-        assert_eq!(event.values(), json!({"types": ["activity"], "rows": rows}));
+        assert_eq!(event.values(), json!({"types": ["activity"], "rows": rows, "device": true}));
         let battery =
             GroupEvent::new(placed(EventType::DeviceChanged, 9, json!({"state": "battery_low", "battery_level": 9})));
         assert_eq!(battery.names(), json!({"state": "battery_low"}));

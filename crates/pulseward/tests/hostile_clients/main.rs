@@ -318,29 +318,35 @@ async fn valid_key_is_answered_by_node_that_starts_during_attack() {
     }
 }
 
+/// Failed logins with names of 60 kB, of so many from each of eight addresses: an address has a hundred free failures, and those
+/// beyond are refused before anything is done for them.
+async fn fail_with_long_names(service: &str, numbers: std::ops::Range<usize>) {
+    let from_address = |from: String| {
+        let numbers = numbers.clone();
+        async move {
+            for number in numbers {
+                let name = format!("{number}{}@study.example", "x".repeat(60_000));
+                let login = json!({"email": name, "password": "a wrong password"}).to_string();
+                let answer = ask_from(service, &from, "POST /users/login", &login).await;
+                assert!(answer.starts_with("HTTP/1.1 401"), "{from}, login {number}: {answer}");
+            }
+        }
+    };
+    futures::future::join_all(addresses(8).into_iter().map(from_address)).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn names_of_failed_logins_are_not_kept() {
     let _alone = ONE_AT_A_TIME.lock().await;
     let data = tempdir().unwrap();
     let service = Service::start(data.path());
-    let researcher = Researcher::new(data.path(), &service.url).await;
-    let try_name = async |number: usize| {
-        let name = format!("{number}{}@study.example", "x".repeat(60_000));
-        let body = json!({"email": name, "password": "a wrong password"});
-        researcher.post("/users/login", None, &body).await.0
-    };
-    for number in 0..30 {
-        assert_eq!(try_name(number).await, 401);
-    }
+    fail_with_long_names(service.address(), 0..20).await;
     let before = service.memory_kib("VmRSS");
-    // An address has a hundred free failures; those beyond are refused before anything is done for them.
-    for number in 30..95 {
-        assert_eq!(try_name(number).await, 401);
-    }
+    fail_with_long_names(service.address(), 20..95).await;
     let after = service.memory_kib("VmRSS");
     println!("{before} KiB before, {after} KiB after");
-    // Half of what the names would take.
-    assert!(after <= before + 2 * 1024, "{before} KiB before, {after} KiB after");
+    // Half of the 36 MB that the names would take, and twice what a process differs by from minute to minute.
+    assert!(after <= before + 18 * 1024, "{before} KiB before, {after} KiB after");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -190,19 +190,11 @@ impl Engine {
                 // Entering has ended the leases of before, and other nodes may already have taken the work.
                 self.running.values().for_each(|run| run.lost.store(true, Ordering::Relaxed));
                 self.is_scheduled = false;
+                self.schedule_once().await?;
                 return Ok(Duration::ZERO);
             }
         };
-        if !self.is_scheduled {
-            self.is_scheduled = match self.schedule().await {
-                // Derivations need none of it. It is tried again at each look, until the page is what it was.
-                Err(error) if error.is_damage() => {
-                    tracing::error!(%error, "work that runs by itself could not be scheduled");
-                    false
-                }
-                scheduled => scheduled.map(|()| true)?,
-            };
-        }
+        self.schedule_once().await?;
         if self.give_back_unanswered().await {
             return Ok(SHORTEST_WAIT);
         }
@@ -227,6 +219,23 @@ impl Engine {
         let ahead = [view.derivations_ms, view.jobs_ms].into_iter().flatten().filter(|ready_ms| *ready_ms > now_ms);
         let next = ahead.min().map_or(wait, |ready_ms| Duration::from_millis((ready_ms - now_ms).unsigned_abs()));
         Ok(next.clamp(SHORTEST_WAIT, wait))
+    }
+
+    /// Does so once after the node was entered. Derivations need none of it, so where a page is damaged it is tried again at
+    /// each look, until the page is what it was.
+    async fn schedule_once(&mut self) -> store::Result<()> {
+        if self.is_scheduled {
+            return Ok(());
+        }
+        match self.schedule().await {
+            Err(error) if error.is_damage() => {
+                tracing::error!(%error, "work that runs by itself could not be scheduled");
+                return Ok(());
+            }
+            scheduled => scheduled?,
+        }
+        self.is_scheduled = true;
+        Ok(())
     }
 
     /// Adds the rows of what runs by itself, and takes up what another version of the program has put aside.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use bracelet::fleet::Session;
-use jiff::tz::TimeZone;
+use jiff::tz::{TimeZone, TimeZoneDatabase};
 use jiff::{SignedDuration, Timestamp};
 use store::GroupCode;
 
@@ -42,7 +42,7 @@ pub fn print(guide: &Guide<'_>) -> Result<(), Failure> {
 fn text(guide: &Guide<'_>, now: Timestamp) -> String {
     let Guide { url, account, group, sessions } = guide;
     let key = &account.api_key;
-    let zone = TimeZone::get(&local_zone()).unwrap_or(TimeZone::UTC);
+    let zone = TimeZoneDatabase::bundled().get(&local_zone()).unwrap_or(TimeZone::UTC);
     let today = now.to_zoned(zone).date();
     let password = account.password.as_deref().unwrap_or("(as it was printed when this folder was new)");
     let portal = if cfg!(feature = "portal") { format!("Portal            {url}/\n") } else { String::new() };

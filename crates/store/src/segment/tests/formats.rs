@@ -1,7 +1,8 @@
 //! Files of every stored format that was ever written are kept and must be read for ever.
 //!
-//! `UPDATE_FIXTURES=1` writes those of the format at hand again, as long as no release has written it; when the format
-//! changes after that, it gets a new number in the name, and the old files stay.
+//! `UPDATE_FIXTURES=1` writes those of the format at hand, again too as long as there is no release; from the first one on a
+//! file that is there is never written again. When the format changes it gets a new number in the name, and the old files
+//! stay.
 
 use std::path::PathBuf;
 
@@ -89,9 +90,26 @@ async fn sealed_files_of_every_format_are_read() {
     }
 }
 
+/// Whether a list of changes has a section of a version that is released.
+fn has_release(changes: &str) -> bool {
+    let titles = changes.lines().filter_map(|line| line.strip_prefix("## "));
+    let mut of_versions = titles.filter(|title| title.starts_with(|first: char| first.is_ascii_digit()));
+    of_versions.any(|title| !title.contains("(not released yet)"))
+}
+
+#[test]
+fn a_release_freezes_what_is_there() {
+    assert!(!has_release("# Changes\n\n## Unreleased\n\n## 0.1.0 (not released yet)\n"));
+    assert!(has_release("# Changes\n\n## Unreleased\n\n## 0.1.0, 2027-01-01\n"));
+    assert!(has_release("# Changes\n\n## 0.2.0 (not released yet)\n\n## 0.1.0, 2027-01-01\n"));
+}
+
 /// Writes the files of the format at hand.
 async fn write_kept() {
+    let changes = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../CHANGELOG.md");
+    let has_release = has_release(&std::fs::read_to_string(changes).unwrap());
     for (file, blocks) in kept(FORMATS[FORMATS.len() - 1]) {
+        assert!(!has_release || !file.exists(), "{} {RULE}", file.display());
         let objects = objects();
         let written = write(&objects, blocks[0].data_type, 1, vec![blocks]).await;
         let object = objects.store.get(&Path::parse(&written.path).unwrap()).await.unwrap();
