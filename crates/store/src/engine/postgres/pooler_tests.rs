@@ -72,6 +72,7 @@ async fn all_work(nodes: [&Db; 2]) {
 /// The look at the start finds two connections of the server, so nothing shows the pooler until a statement is looked for
 /// on a connection on which it was not prepared.
 #[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::disallowed_methods, reason = "sessions of other programs, held at the same time")]
 async fn pooler_that_was_not_found_at_the_start_fails_no_operation() {
     let Some(server) = OwnServer::start() else { return };
     let Some(pooler) = Pooler::start_in_turns(server.port(), OF_SERVER) else { return };
