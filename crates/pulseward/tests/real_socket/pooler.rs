@@ -98,6 +98,18 @@ async fn send(researcher: &Researcher, patient: &Patient) -> Vec<(u16, Value)> {
     refused
 }
 
+/// Lets some patients send at the same time; nothing of theirs may be refused.
+async fn all_send(researcher: &Researcher) -> Vec<Patient> {
+    let mut patients = Vec::new();
+    for _ in 0..PATIENTS {
+        patients.push(researcher.enrol().await);
+    }
+    let refused: Vec<_> =
+        join_all(patients.iter().map(|patient| send(researcher, patient))).await.into_iter().flatten().collect();
+    assert_eq!(refused, []);
+    patients
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn program_and_its_commands_work_behind_a_pooler_in_transaction_mode() {
     let data = tempdir().unwrap();
@@ -105,13 +117,7 @@ async fn program_and_its_commands_work_behind_a_pooler_in_transaction_mode() {
     // From empty databases on: also what changes them is carried out behind the pooler.
     let service = Service::start_with(&behind.data, &behind.store());
     let researcher = Researcher::new_with(&behind.data, &behind.store(), &service.url).await;
-    let mut patients = Vec::new();
-    for _ in 0..PATIENTS {
-        patients.push(researcher.enrol().await);
-    }
-    let refused: Vec<_> =
-        join_all(patients.iter().map(|patient| send(&researcher, patient))).await.into_iter().flatten().collect();
-    assert_eq!(refused, []);
+    let patients = all_send(&researcher).await;
     let path = "/health/user-summaries?date_from=2025-11-20&date_to=2025-11-20&include_slots=1";
     for patient in &patients {
         let (status, days) = researcher.get(path, Some(&patient.token)).await;
@@ -169,13 +175,7 @@ async fn pooler_that_was_not_found_at_the_start_fails_no_request() {
     let mut store = behind.store();
     (store[1], store[3]) = (&named[0], &named[1]);
     let researcher = Researcher::new_with(&behind.data, &store, &service.url).await;
-    let mut patients = Vec::new();
-    for _ in 0..PATIENTS {
-        patients.push(researcher.enrol().await);
-    }
-    let refused: Vec<_> =
-        join_all(patients.iter().map(|patient| send(&researcher, patient))).await.into_iter().flatten().collect();
-    assert_eq!(refused, []);
+    all_send(&researcher).await;
     let (status, ready) = researcher.get("/readyz", None).await;
     assert_eq!(status, 200, "{ready}");
 }
