@@ -79,8 +79,8 @@ async fn node_goes_on(health: &HealthDb) -> Vec<PatientId> {
     let readable: Vec<&PatientId> =
         versions.iter().filter(|(_, stored)| stored.is_ok()).map(|(patient, _)| patient).collect();
     let is_unread = |patient: &PatientId| unread.iter().any(|finding| finding.patient == *patient);
-    // Whoever is not read was not claimed either, and whoever was claimed is read. A few in pages next to the damaged one
-    // can be read and not be written.
+    // Nobody who is not read was claimed, and all who were claimed are read. A few in pages next to the damaged one can be
+    // read and not be written.
     assert!((0..PATIENTS).all(|number| is_unread(&name(number)) || readable.contains(&&name(number))));
     assert!(unread.iter().any(|finding| !readable.contains(&&finding.patient)), "nobody is damaged");
 
